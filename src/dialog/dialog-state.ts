@@ -1,0 +1,34 @@
+import type { Locale } from '../message.ts';
+import type { Ambiguity, Intent, SlotName, Slots, Understanding } from '../understanding/understanding.ts';
+
+/** What is remembered about one conversation between turns. JSON; versioned by the store. */
+export interface DialogState {
+  /** Version of this shape; older states are upgraded or dropped on read. */
+  readonly schema: 1;
+  readonly locale: Locale;
+  readonly slots: Slots;
+  readonly asked: SlotName | null;
+  /** How often the asked slot was asked in a row: reason → examples → default. */
+  readonly attempts: number;
+  readonly intent: Intent | null;
+  readonly answered: boolean;
+  /** Slots before the last changes, newest last (undo, "the last one"); bounded. */
+  readonly history: readonly Slots[];
+  readonly estimateCode: string | null;
+}
+
+/** The rule's decision for one turn; the dialog decides, it never computes. */
+export type DialogAction =
+  | { readonly kind: 'ElicitSlot'; readonly slot: SlotName; readonly attempt: number }
+  | { readonly kind: 'ConfirmSlot'; readonly ambiguity: Ambiguity }
+  | { readonly kind: 'Answer'; readonly intent: Intent }
+  | { readonly kind: 'Help' }
+  | { readonly kind: 'Greet' }
+  | { readonly kind: 'Decline'; readonly topic: string }
+  | { readonly kind: 'Close'; readonly reason: 'reset' | 'undo' | 'nothing-to-undo' };
+
+export interface Turn {
+  readonly state: DialogState;
+  readonly action: DialogAction;
+  readonly understanding: Understanding;
+}

@@ -1,0 +1,174 @@
+import type { Locale } from '../message.ts';
+
+export interface GpuMention {
+  /** Canonical card name as people say it ("A10", "RTX 3090", "V100"), absent when only memory was said. */
+  readonly name?: string;
+  readonly memoryGiB?: number;
+  /** `ecs.gn7i-c16g1.4xlarge` */
+  readonly instance?: string;
+  /** `gn7i` */
+  readonly family?: string;
+}
+
+export interface Budget {
+  readonly amount: number;
+  readonly currency: 'CNY' | 'USD';
+  readonly period?: 'hour' | 'day' | 'month' | 'total';
+}
+
+/** Slots as the dialog holds them; names as in the machine-readable output. Absent: not said. */
+export interface Slots {
+  readonly model?: string;
+  readonly backbone?: string;
+  /** Library, when the words decide it. */
+  readonly implementation?: string;
+  /** The name as pasted (config name, constructor, hub id), kept because it carries more than `model` and `backbone`. */
+  readonly modelText?: string;
+  readonly imageHeight?: number;
+  readonly imageWidth?: number;
+  readonly batchSize?: number;
+  readonly batchScope?: 'per_gpu' | 'total';
+  readonly gpus?: number;
+  readonly gpu?: GpuMention | readonly GpuMention[];
+  /** The person owns the card(s) named in `gpu`. */
+  readonly owned?: boolean;
+  readonly budget?: Budget;
+  readonly precision?: 'fp32' | 'fp16' | 'bf16' | 'amp';
+  readonly numClasses?: number;
+  readonly inputChannels?: number;
+  readonly optimizer?: 'sgd' | 'adam' | 'adamw';
+  readonly region?: string;
+  readonly chargeType?: 'PostPaid' | 'Spot' | 'PrePaid';
+  readonly outputStride?: 8 | 16 | 32;
+  readonly dataset?: string;
+  readonly loss?: 'cross-entropy' | 'dice' | 'bce' | 'cross-entropy+dice' | 'dice+bce';
+  readonly gradientCheckpointing?: boolean;
+  readonly gradientAccumulation?: number;
+  readonly frozenBackbone?: boolean;
+  readonly auxiliaryHead?: boolean;
+  readonly attention?: 'eager' | 'sdpa';
+  readonly iterations?: number;
+  readonly epochs?: number;
+  readonly trainImages?: number;
+  readonly deadlineHours?: number;
+  readonly hoursPerMonth?: number;
+}
+
+export type SlotName = keyof Slots;
+
+export type Intent =
+  | 'size'
+  | 'fits'
+  | 'max_batch'
+  | 'max_size'
+  | 'compare'
+  | 'price'
+  | 'oom_report'
+  | 'what_if'
+  | 'translate'
+  | 'measurement'
+  | 'undo'
+  | 'help'
+  | 'reset'
+  | 'greeting'
+  | 'unknown';
+
+export type ArtifactKind =
+  | 'cuda_oom'
+  | 'paddle_oom'
+  | 'tensorflow_oom'
+  | 'cudnn_error'
+  | 'nvidia_smi'
+  | 'training_log'
+  | 'host_oom'
+  | 'config'
+  | 'code';
+
+export type Diagnosis =
+  | 'too_big'
+  | 'fragmentation'
+  | 'other_process'
+  | 'single_allocation'
+  | 'first_iteration'
+  | 'validation'
+  | 'host_memory'
+  | 'leak';
+
+/** What was pasted, with the figures found in it (sizes in GiB, 1024-based). */
+export interface Artifact {
+  readonly kind: ArtifactKind;
+  readonly diagnosis: Diagnosis | null;
+  readonly gpuIndex?: number;
+  readonly triedGiB?: number;
+  readonly totalGiB?: number;
+  readonly allocatedGiB?: number;
+  readonly freeGiB?: number;
+  readonly reservedGiB?: number;
+  readonly cachedGiB?: number;
+  readonly processGiB?: number;
+  readonly reservedUnallocatedGiB?: number;
+  readonly gpus?: readonly {
+    readonly index: number;
+    readonly name?: string;
+    readonly usedMiB?: number;
+    readonly totalMiB?: number;
+  }[];
+}
+
+/** Relative changes and clearings that no plain slot value can carry. */
+export type SlotChange =
+  | { readonly slot: 'batchSize' | 'imageSize' | 'gpus' | 'budget'; readonly multiply: number }
+  | { readonly slot: SlotName; readonly clear: true };
+
+/** A wrong fact stated by the person (advice.md): the id of the correction in `reply/messages`. */
+export type BeliefId = string;
+
+/** A mention that could be one of a few things: asked, never guessed. */
+export interface Ambiguity {
+  readonly slot: SlotName;
+  readonly typed: string;
+  readonly candidates: readonly { readonly label: string; readonly say: string }[];
+}
+
+/** What one message says, read beside what is already held. Pure data. */
+export interface Understanding {
+  readonly locale: Locale;
+  /** First that applies in the documented order, and all of them. */
+  readonly intent: Intent;
+  readonly intents: readonly Intent[];
+  /** Slots said in this message only. */
+  readonly slots: Slots;
+  readonly changes: readonly SlotChange[];
+  readonly artifact: Artifact | null;
+  readonly ambiguities: readonly Ambiguity[];
+  readonly beliefs: readonly BeliefId[];
+  /** Topics outside the product ("inference", "llm", "3d", "detection", "other-cloud", "buying"). */
+  readonly outOfScope: readonly string[];
+  /** "不知道 / 随便 / default": take the default for what was asked. */
+  readonly acceptsDefault: boolean;
+  /** "a whole new request" in an old thread. */
+  readonly startsAfresh: boolean;
+  /** Measured figures told after an answer (`measurement` intent). */
+  readonly measured: {
+    readonly deviceGiB?: number;
+    readonly allocatedGiB?: number;
+    readonly secondsPerIteration?: number;
+  } | null;
+  /** Two things to compare (`compare` intent): names as typed. */
+  readonly compare: readonly string[];
+  /** Model or backbone typed that is in no table, in lower case. */
+  readonly unknownNames: readonly string[];
+  /** A follow-up command that a choice button stands for: details, order command, terraform, explain … */
+  readonly command: string | null;
+}
+
+/** What understanding may look at beside the text. */
+export interface UnderstandingContext {
+  readonly held: Slots;
+  /** Slot that the bot asked for in its last turn. */
+  readonly asked: SlotName | null;
+  /** Whether an estimate was already answered in this conversation. */
+  readonly answered: boolean;
+  readonly lastIntent: Intent | null;
+  readonly locale: Locale;
+}
