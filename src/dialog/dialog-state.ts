@@ -10,6 +10,8 @@ export interface DialogState {
   readonly asked: SlotName | null;
   /** How often the asked slot was asked in a row: reason → examples → default. */
   readonly attempts: number;
+  /** Slots that the person left to the default ("随便", "no limit"): not asked again. */
+  readonly waived: readonly SlotName[];
   readonly intent: Intent | null;
   readonly answered: boolean;
   /** Slots before the last changes, newest last (undo, "the last one"); bounded. */

@@ -1,0 +1,119 @@
+import type { Intent, SlotName, Understanding } from '../understanding/understanding.ts';
+import type { DialogAction, DialogState, Turn } from './dialog-state.ts';
+import { isServed, reduceDialog } from './reduce.ts';
+import { isFilled, namedGpus, requiredSlots } from './slots.ts';
+
+/** Workloads that the estimator has no networks for: no figure is given, whatever else was said. */
+const NOT_ESTIMATED: ReadonlySet<string> = new Set(['inference', 'llm', '3d', 'detection']);
+
+/** Asides that leave a pending question as it is. */
+const ASIDES: ReadonlySet<Intent> = new Set(['help', 'greeting', 'unknown']);
+
+/** One turn: what is known afterwards and what to do about it. */
+export function takeTurn(before: DialogState, understanding: Understanding): Turn {
+  const reduced = reduceDialog(before, understanding);
+  const action = chooseAction(before, reduced, understanding);
+  return { state: afterAction(before, reduced, action, understanding), action, understanding };
+}
+
+function chooseAction(before: DialogState, state: DialogState, understanding: Understanding): DialogAction {
+  const { intent, ambiguities, outOfScope } = understanding;
+  switch (intent) {
+    case 'reset':
+      return { kind: 'Close', reason: 'reset' };
+    case 'undo':
+      return { kind: 'Close', reason: before.history.length === 0 ? 'nothing-to-undo' : 'undo' };
+    case 'help':
+      return { kind: 'Help' };
+    case 'greeting':
+      return { kind: 'Greet' };
+    default:
+  }
+  const refused = outOfScope.find((topic) => NOT_ESTIMATED.has(topic));
+  if (refused !== undefined) return { kind: 'Decline', topic: refused };
+  const [ambiguity] = ambiguities;
+  if (ambiguity !== undefined) return { kind: 'ConfirmSlot', ambiguity };
+  if (understanding.command !== null && before.answered) return { kind: 'Answer', intent: state.intent ?? 'size' };
+  if (intent === 'unknown' && !saysSomething(understanding)) {
+    return { kind: 'Decline', topic: outOfScope[0] ?? 'unclear' };
+  }
+  return answerOrAsk(before, state, understanding);
+}
+
+function answerOrAsk(before: DialogState, state: DialogState, understanding: Understanding): DialogAction {
+  const intent = intentOfTurn(state, understanding.intent);
+  if (answersWithoutWorkload(intent, state, understanding)) return { kind: 'Answer', intent };
+  const slot = nextMissing(before, state, intent);
+  if (slot === null) return { kind: 'Answer', intent };
+  return { kind: 'ElicitSlot', slot, attempt: before.asked === slot ? before.attempts + 1 : 1 };
+}
+
+/** An aside is answered as what it is, although another intent goes on being served. */
+function intentOfTurn(state: DialogState, said: Intent): Intent {
+  return said === 'measurement' || isServed(said) ? said : (state.intent ?? 'size');
+}
+
+/** Questions that the catalogue or the pasted text answers alone. */
+function answersWithoutWorkload(intent: Intent, state: DialogState, understanding: Understanding): boolean {
+  switch (intent) {
+    case 'price':
+      return namedGpus(state.slots).length > 0;
+    case 'oom_report':
+      return understanding.artifact !== null;
+    case 'translate':
+      return state.slots.batchSize !== undefined && state.slots.gpus !== undefined;
+    case 'measurement':
+      return understanding.artifact !== null && !state.answered;
+    default:
+      return understanding.beliefs.length > 0 && state.slots.model === undefined;
+  }
+}
+
+/** The next slot to ask for. After the first answer a missing budget is no reason to ask again. */
+export function nextMissing(before: DialogState, state: DialogState, intent: Intent): SlotName | null {
+  const missing = requiredSlots(intent).find((slot) => !isFilled(state.slots, slot) && !state.waived.includes(slot));
+  if (missing === undefined || (missing === 'budget' && before.answered)) return null;
+  return missing;
+}
+
+function saysSomething(understanding: Understanding): boolean {
+  return (
+    Object.keys(understanding.slots).length > 0 ||
+    understanding.changes.length > 0 ||
+    understanding.acceptsDefault ||
+    understanding.artifact !== null ||
+    understanding.beliefs.length > 0 ||
+    understanding.unknownNames.length > 0
+  );
+}
+
+function afterAction(
+  before: DialogState,
+  state: DialogState,
+  action: DialogAction,
+  understanding: Understanding,
+): DialogState {
+  switch (action.kind) {
+    case 'ElicitSlot':
+      return { ...state, asked: action.slot, attempts: action.attempt };
+    case 'ConfirmSlot':
+      return { ...state, asked: action.ambiguity.slot, attempts: 1 };
+    case 'Answer':
+      return afterAnswer(before, state, action.intent);
+    default:
+      return ASIDES.has(understanding.intent) ? { ...state, asked: before.asked, attempts: before.attempts } : state;
+  }
+}
+
+/** An answer that had to do without the workload keeps asking for what would complete it. */
+function afterAnswer(before: DialogState, state: DialogState, intent: Intent): DialogState {
+  if (intent === 'oom_report' || intent === 'measurement') {
+    const missing = nextMissing(before, state, intent);
+    if (missing !== null) return { ...state, asked: missing, attempts: 1 };
+  }
+  if (intent === 'price' && before.asked !== null && !isFilled(state.slots, before.asked)) {
+    return { ...state, asked: before.asked, attempts: before.attempts };
+  }
+  const complete = state.slots.model !== undefined;
+  return { ...state, asked: null, attempts: 0, answered: state.answered || complete };
+}

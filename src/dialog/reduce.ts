@@ -1,0 +1,99 @@
+import type { Locale } from '../message.ts';
+import type { Intent, SlotName, Slots, Understanding } from '../understanding/understanding.ts';
+import type { DialogState } from './dialog-state.ts';
+import { applyChanges, mergeSlots } from './slots.ts';
+
+/** Steps that undo can go back. */
+const MAX_HISTORY = 10;
+
+/** Intents that are served until another one comes; the rest are asides. */
+const SERVED: ReadonlySet<Intent> = new Set([
+  'size',
+  'fits',
+  'max_batch',
+  'max_size',
+  'compare',
+  'price',
+  'oom_report',
+  'translate',
+]);
+
+export function initialState(locale: Locale): DialogState {
+  return {
+    schema: 1,
+    locale,
+    slots: {},
+    asked: null,
+    attempts: 0,
+    waived: [],
+    intent: null,
+    answered: false,
+    history: [],
+    estimateCode: null,
+  };
+}
+
+/** What is known after a message. Which action follows is the policy's choice. */
+export function reduceDialog(state: DialogState, understanding: Understanding): DialogState {
+  const heard = { ...state, locale: understanding.locale };
+  switch (understanding.intent) {
+    case 'reset':
+      return { ...initialState(understanding.locale), history: remember(state) };
+    case 'undo':
+      return undo(heard);
+    default:
+      return merge(understanding.startsAfresh ? startAfresh(heard) : heard, understanding);
+  }
+}
+
+function merge(state: DialogState, understanding: Understanding): DialogState {
+  const slots = applyChanges(mergeSlots(state.slots, understanding.slots), understanding.changes);
+  const changed = !sameSlots(slots, state.slots);
+  return {
+    ...state,
+    slots,
+    waived: waivedAfter(state, understanding, slots),
+    intent: servedIntent(state, understanding),
+    history: changed ? remember(state) : state.history,
+  };
+}
+
+function waivedAfter(state: DialogState, understanding: Understanding, slots: Slots): readonly SlotName[] {
+  const waived = new Set(state.waived);
+  if (understanding.acceptsDefault && state.asked !== null) waived.add(state.asked);
+  if (understanding.changes.some((change) => 'clear' in change && change.slot === 'budget')) waived.add('budget');
+  return [...waived].filter((slot) => slots[slot] === undefined);
+}
+
+export function isServed(intent: Intent): boolean {
+  return SERVED.has(intent);
+}
+
+function servedIntent(state: DialogState, { intent }: Understanding): Intent | null {
+  const aside = intent === 'price' && state.asked !== null && state.intent !== null;
+  if (SERVED.has(intent) && !aside) return intent;
+  return intent === 'what_if' ? (state.intent ?? 'size') : state.intent;
+}
+
+function startAfresh(state: DialogState): DialogState {
+  return { ...initialState(state.locale), history: remember(state) };
+}
+
+function undo(state: DialogState): DialogState {
+  const previous = state.history.at(-1);
+  if (previous === undefined) return state;
+  return { ...state, slots: previous, history: state.history.slice(0, -1), asked: null, attempts: 0 };
+}
+
+function remember(state: DialogState): readonly Slots[] {
+  if (Object.keys(state.slots).length === 0) return state.history;
+  return [...state.history, state.slots].slice(-MAX_HISTORY);
+}
+
+function sameSlots(left: Slots, right: Slots): boolean {
+  return JSON.stringify(sorted(left)) === JSON.stringify(sorted(right));
+}
+
+function sorted(slots: Slots): readonly [string, unknown][] {
+  return Object.entries(slots).sort(([left], [right]) => (left < right ? -1 : 1));
+}
