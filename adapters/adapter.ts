@@ -103,6 +103,14 @@ export interface SurfaceTexts {
   readonly suggestedPrompts: readonly { readonly title: string; readonly message: string }[];
 }
 
+/** What makes a repeated delivery look like one to a person. */
+export interface Delivery {
+  /** The same for every attempt at one message: a platform's idempotency key (UUID form), or metadata to look for. */
+  readonly key: string;
+  /** An earlier attempt may have reached the platform (crash or time-out): look for it first where the platform allows. */
+  readonly repeated: boolean;
+}
+
 export type ConnectionStatus = 'connected' | 'connecting' | 'stopped' | 'failed';
 
 export interface Adapter<Payload = unknown> {
@@ -115,7 +123,7 @@ export interface Adapter<Payload = unknown> {
   status(): ConnectionStatus;
   render(reply: Reply): Payload;
   /** @throws AppError `platform-unreachable` (worth a retry) or `platform-refused` (not). */
-  deliver(address: Address, reply: Reply): Promise<void>;
+  deliver(address: Address, reply: Reply, delivery?: Delivery): Promise<void>;
   /** Tries the credentials; one line per problem, empty when all is well. */
   check(): Promise<readonly string[]>;
 }
