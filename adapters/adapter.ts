@@ -1,3 +1,4 @@
+import type { IncomingMessage as HttpRequest, ServerResponse } from 'node:http';
 import type { IncomingMessage, Locale } from '../src/message.ts';
 import type { Reply } from '../src/reply/reply.ts';
 import type { StateStore } from '../src/state/state-store.ts';
@@ -112,6 +113,14 @@ export interface Delivery {
 }
 
 export type ConnectionStatus = 'connected' | 'connecting' | 'stopped' | 'failed';
+
+/** Requests that a platform or a browser sends to this process; the one HTTP server of the program hands them over. */
+export interface HttpSurface {
+  /** Exact paths that belong to the adapter. */
+  readonly paths: readonly string[];
+  /** Answers the request completely, whatever its method. */
+  handle(request: HttpRequest, response: ServerResponse): void;
+}
 
 export interface Adapter<Payload = unknown> {
   readonly name: string;
