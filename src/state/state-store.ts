@@ -7,6 +7,8 @@ export interface Versioned<T> {
 export interface WriteOptions {
   /** Epoch milliseconds after which the entry counts as absent. */
   readonly expiresAt?: number;
+  /** `IncomingMessage.userId` of the person the value is about: `forget` removes it. */
+  readonly userId?: string;
 }
 
 /**
