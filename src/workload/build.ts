@@ -1,10 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { Implementation, LossName, ModelSpec, OptimizerName, Workload } from '../estimator/workload.ts';
 import { parseTorchVersion } from '../estimator/workload.ts';
-import type { EstimateLine } from './workload-line.ts';
-
-/** The fields of a run without its name: what a line, a dialog or a name's own words can give. */
-export type WorkloadFields = Omit<EstimateLine, 'id' | 'model' | 'implementation' | 'backbone' | 'gpu'>;
+import type { WorkloadFields } from './fields.ts';
 
 export interface WorkloadSources {
   readonly model: ModelSpec;

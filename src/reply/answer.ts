@@ -1,0 +1,103 @@
+import type { Recommendation } from '../advice/recommendation.ts';
+import type { Slots } from '../understanding/understanding.ts';
+import { assumptionsNote } from './blocks/assumptions.ts';
+import { costFacts } from './blocks/cost.ts';
+import { memoryBar } from './blocks/memory.ts';
+import { tiersTable } from './blocks/tiers.ts';
+import { hostNotes, tipBlocks } from './blocks/tips.ts';
+import { cardVerdict, holds, needText, sizeVerdict } from './blocks/verdict.ts';
+import type { CardFit, Facts } from './facts.ts';
+import { gib } from './format.ts';
+import type { Words } from './messages/index.ts';
+import type { Block } from './reply.ts';
+
+const GIB = 1024 ** 3;
+
+export interface AnswerInput {
+  readonly facts: Facts;
+  readonly slots: Slots;
+  readonly estimateCode: string | null;
+}
+
+/** What it needs, what to rent, what it costs, what to change. */
+export function sizeBlocks(input: AnswerInput, recommendation: Recommendation, words: Words): readonly Block[] {
+  const cards = input.facts.cards ?? [];
+  const verdict = sizeVerdict(recommendation, words);
+  return [
+    { kind: 'verdict', level: 'main', text: verdict },
+    ...cards.map((card) => ownCardText(card, words)),
+    ...supporting(input, recommendation, words),
+  ];
+}
+
+/** Whether the named cards hold it; the rented ones stand beside. */
+export function cardBlocks(input: AnswerInput, recommendation: Recommendation, words: Words): readonly Block[] {
+  const cards = input.facts.cards ?? [];
+  const [first] = cards;
+  if (first === undefined) return sizeBlocks(input, recommendation, words);
+  const verdict =
+    cards.length === 1 ? fitVerdict(first, recommendation, words) : compareVerdict(cards, recommendation, words);
+  const others =
+    cards.length === 1 ? [needText(recommendation.estimate, words)] : cards.map((card) => cardVerdict(card, words));
+  return [
+    { kind: 'verdict', level: 'main', text: verdict },
+    ...others.map((text): Block => ({ kind: 'text', level: 'main', text })),
+    ...supporting(input, recommendation, words),
+  ];
+}
+
+function fitVerdict(card: CardFit, { estimate }: Recommendation, words: Words): string {
+  const verdict = cardVerdict(card, words);
+  const { usableGiB, neededGiB } = card.fit;
+  const spare = usableGiB - neededGiB;
+  const tight = spare >= 0 && spare < usableGiB * estimate.uncertainty.relative;
+  return tight ? `${verdict}${words.locale === 'zh' ? '；' : '; '}${words.answer.verdict.tight}` : verdict;
+}
+
+function compareVerdict(cards: readonly CardFit[], { bests }: Recommendation, words: Words): string {
+  const fitting = cards.filter(({ fit }) => holds(fit));
+  const unchanged = fitting.filter(({ fit }) => fit.changes.length === 0);
+  const rank = ({ fit }: CardFit): number => bests.findIndex((best) => best.gpu === fit.gpu);
+  const [best] = [...(unchanged.length > 0 ? unchanged : fitting)].sort(
+    (left, right) => (rank(left) + 1 || Infinity) - (rank(right) + 1 || Infinity),
+  );
+  if (best === undefined) return words.answer.verdict.neither(cards.map(({ card }) => card).join(', '));
+  return words.answer.verdict.better(best.card, cardVerdict(best, words));
+}
+
+function ownCardText(card: CardFit, words: Words): Block {
+  return { kind: 'text', level: 'main', text: words.answer.verdict.own(card.card, cardVerdict(card, words)) };
+}
+
+function supporting(input: AnswerInput, recommendation: Recommendation, words: Words): readonly Block[] {
+  const { facts, slots, estimateCode } = input;
+  const { estimate, recommended } = recommendation;
+  const capacity = recommended === null ? undefined : recommended.usableGiB * GIB;
+  const cost = costFacts(recommendation, words);
+  const host = recommended === null ? null : hostNotes(recommended, words);
+  return [
+    tiersTable(recommendation, words),
+    memoryBar(estimate, capacity, words),
+    ...tipBlocks(recommendation, facts, words),
+    ...(cost === null
+      ? []
+      : [cost, { kind: 'text', level: 'details', text: words.answer.cost.threshold } satisfies Block]),
+    ...(host === null ? [] : [host]),
+    ...validationText(recommendation, words),
+    ...codeBlock(facts, words),
+    assumptionsNote({ estimate, recommendation, facts, slots }, words, estimateCode),
+  ];
+}
+
+/** Worth a line only when validation needs more than training does. */
+function validationText({ estimate }: Recommendation, words: Words): readonly Block[] {
+  const { bytes, workload } = estimate;
+  if (bytes.validationPeak <= bytes.allocatedPeak) return [];
+  const size = `${workload.validationHeight}×${workload.validationWidth}`;
+  return [{ kind: 'text', level: 'details', text: words.answer.memory.validation(gib(bytes.validationPeak), size) }];
+}
+
+export function codeBlock({ code }: Facts, words: Words): readonly Block[] {
+  if (code === undefined) return [];
+  return [{ kind: 'code', level: 'details', title: words.answer.sections[code.title], text: code.text }];
+}

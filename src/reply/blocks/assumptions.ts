@@ -1,0 +1,80 @@
+import type { Recommendation } from '../../advice/recommendation.ts';
+import type { Estimate } from '../../estimator/estimate-result.ts';
+import type { Workload } from '../../estimator/workload.ts';
+import type { Slots } from '../../understanding/understanding.ts';
+import type { Facts } from '../facts.ts';
+import { gib, percent } from '../format.ts';
+import type { Words } from '../messages/index.ts';
+import type { Block } from '../reply.ts';
+import { budgetText } from './cost.ts';
+
+type Field = keyof Words['answer']['assumed']['fields'];
+
+const SHOWN: readonly Field[] = [
+  'imageHeight',
+  'batchSize',
+  'numClasses',
+  'precision',
+  'optimizer',
+  'gpus',
+  'attention',
+];
+/** A library whose figure differs by less is not worth a word. */
+const OTHER_LIBRARY_DIFFERS = 0.05;
+
+interface Assumed {
+  readonly estimate: Estimate;
+  readonly recommendation: Recommendation | undefined;
+  readonly facts: Facts;
+  readonly slots: Slots;
+}
+
+/** Small print: the library first, then every default, the price's date and place, the uncertainty. */
+export function assumptionsNote(assumed: Assumed, words: Words, estimateCode: string | null): Block {
+  const { estimate, facts, slots } = assumed;
+  const text = words.answer.assumed;
+  const parts = [
+    libraryText(estimate, facts, words),
+    ...SHOWN.filter((field) => estimate.assumed.includes(field)).map((field) =>
+      text.fields[field](workloadText(estimate.workload, field)),
+    ),
+    ...priceTexts(assumed, words),
+    ...budgetTexts(slots, words),
+    ...rateText(assumed, words),
+    `${text.uncertainty(percent(estimate.uncertainty.relative))}`,
+    ...(estimateCode === null ? [] : [text.code(estimateCode)]),
+  ];
+  return { kind: 'note', level: 'main', text: `${words.answer.sections.assumptions}  ${parts.join(' · ')}` };
+}
+
+function libraryText(estimate: Estimate, facts: Facts, words: Words): string {
+  const own = estimate.bytes.allocatedPeak;
+  const others = (facts.libraries ?? [])
+    .filter(({ allocatedBytes }) => Math.abs(allocatedBytes / own - 1) > OTHER_LIBRARY_DIFFERS)
+    .map((one) => words.answer.assumed.other(words.answer.libraries[one.implementation], gib(one.allocatedBytes)));
+  return words.answer.assumed.library(words.answer.libraries[estimate.model.implementation], others.join(', '));
+}
+
+function workloadText(workload: Workload, field: Field): string {
+  if (field === 'imageHeight') return `${workload.imageHeight}×${workload.imageWidth}`;
+  return String(workload[field]);
+}
+
+function priceTexts({ recommendation }: Assumed, words: Words): readonly string[] {
+  const price = recommendation?.recommended?.price ?? recommendation?.tiers.find((fit) => fit.price !== null)?.price;
+  if (price == null) return [];
+  const text = words.answer.assumed;
+  return [text.prices(price.checkedOn, price.region), ...(price.observed ? [text.observed] : [])];
+}
+
+function budgetTexts({ budget }: Slots, words: Words): readonly string[] {
+  if (budget === undefined || budget.period !== undefined) return [];
+  return [words.answer.assumed.budgetPeriod(budgetText({ ...budget, period: 'hour' }, words))];
+}
+
+function rateText({ facts, recommendation }: Assumed, words: Words): readonly string[] {
+  const price = recommendation?.recommended?.price;
+  const budget = recommendation?.budget;
+  if (facts.rate === undefined || price == null || budget == null || budget.currency === price.currency) return [];
+  return [words.answer.assumed.rate(String(facts.rate.usdCny), facts.rate.checkedOn)];
+}

@@ -1,0 +1,70 @@
+import type { Fit, Recommendation } from '../../advice/recommendation.ts';
+import type { Budget } from '../../understanding/understanding.ts';
+import { grouped, hoursRange, money, significant } from '../format.ts';
+import type { Words } from '../messages/index.ts';
+import type { Block } from '../reply.ts';
+import { priceText } from './tiers.ts';
+
+/** Hours of a machine that runs all month (the vendor's billing month). */
+const MONTH_HOURS = 720;
+/** A subscription month costs as much as this many pay-as-you-go hours (catalog/SOURCES.md, prices of 2024-12-30). */
+const SUBSCRIPTION_HOURS = 480;
+
+interface Item {
+  readonly label: string;
+  readonly value: string;
+}
+
+/** What the recommended type costs by the hour, the month, 1,000 steps and the run. */
+export function costFacts(recommendation: Recommendation, words: Words): Block | null {
+  const fit = recommendation.recommended;
+  if (fit?.price == null) return null;
+  const text = words.answer.cost;
+  const items = [
+    { label: text.hour, value: priceText(fit.price, words) },
+    monthItem(fit, fit.price, words),
+    ...thousandItem(fit, words),
+    ...runItems(recommendation, words),
+    { label: text.spot, value: text.spotValue },
+  ];
+  return { kind: 'facts', level: 'details', title: words.answer.sections.cost, items };
+}
+
+export function monthAmounts(price: { amount: number; currency: 'CNY' | 'USD' }): readonly [string, string] {
+  return [
+    money(Math.round(price.amount * MONTH_HOURS), price.currency),
+    money(Math.round(price.amount * SUBSCRIPTION_HOURS), price.currency),
+  ];
+}
+
+function monthItem(fit: Fit, price: NonNullable<Fit['price']>, words: Words): Item {
+  const text = words.answer.cost;
+  const [payAsYouGo, subscription] = monthAmounts(price);
+  const unverified = fit.notes.includes('subscription-unverified') ? ` · ${text.unverified}` : '';
+  return { label: text.month, value: `${text.monthValue(payAsYouGo, MONTH_HOURS, subscription)}${unverified}` };
+}
+
+function thousandItem(fit: Fit, words: Words): readonly Item[] {
+  if (fit.costPerThousandIterations === null || fit.price === null) return [];
+  const value = money(fit.costPerThousandIterations, fit.price.currency);
+  return [{ label: words.answer.cost.thousand, value }];
+}
+
+function runItems({ run, budget, recommended }: Recommendation, words: Words): readonly Item[] {
+  const text = words.answer.cost;
+  if (run !== null) {
+    const [low, high] = run.amount;
+    const amount = low === high ? money(low, run.currency) : `${money(low, run.currency)}–${money(high, run.currency)}`;
+    const hours = hoursRange(run.hours, words.locale);
+    return [{ label: text.run, value: text.runValue(hours, amount, grouped(run.iterations)) }];
+  }
+  const price = recommended?.price;
+  if (budget?.period !== 'total' || price == null || price.currency !== budget.currency) return [];
+  const hours = significant(budget.amount / price.amount);
+  return [{ label: text.run, value: text.buys(budgetText(budget, words), hours) }];
+}
+
+/** "¥15/h", "¥5,000/month". */
+export function budgetText(budget: Budget, words: Words): string {
+  return `${money(budget.amount, budget.currency)}${words.answer.period[budget.period ?? 'hour']}`;
+}

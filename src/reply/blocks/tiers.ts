@@ -1,0 +1,74 @@
+import type { Change, Fit, FitStatus, Recommendation } from '../../advice/recommendation.ts';
+import { gibNumber, joined, money, range } from '../format.ts';
+import type { Words } from '../messages/index.ts';
+import type { Block, TierLine } from '../reply.ts';
+
+/** The guides' three tiers, each with its best instance type or the reason why not. */
+export function tiersTable(recommendation: Recommendation, words: Words): Block {
+  return {
+    kind: 'tiers',
+    level: 'main',
+    title: words.answer.tiersTitle,
+    columns: words.answer.columns,
+    rows: recommendation.tiers.map((fit) => tierLine(fit, recommendation, words)),
+  };
+}
+
+function tierLine(fit: Fit, { recommended }: Recommendation, words: Words): TierLine {
+  const none = words.answer.none;
+  return {
+    tier: fit.tier === null ? '' : words.answer.tierNames[fit.tier],
+    recommended: recommended !== null && isSameOffer(fit, recommended),
+    instance: fit.instanceType ?? none,
+    gpu: gpuText(fit),
+    result: resultText(fit, words),
+    price: fit.price === null ? none : priceText(fit.price, words),
+    secondsPerStep: fit.secondsPerIteration === null ? none : range(...fit.secondsPerIteration),
+    costPerThousand:
+      fit.price === null || fit.costPerThousandIterations === null
+        ? none
+        : money(fit.costPerThousandIterations, fit.price.currency),
+    note: hostNote(fit, words),
+  };
+}
+
+function isSameOffer(left: Fit, right: Fit): boolean {
+  return left.instanceType === right.instanceType && left.gpus === right.gpus;
+}
+
+/** "1×A10 22.1 GiB". */
+export function gpuText(fit: Pick<Fit, 'gpus' | 'gpu' | 'usableGiB'>): string {
+  return `${fit.gpus}×${fit.gpu} ${gibNumber(fit.usableGiB)} GiB`;
+}
+
+/** "¥10.09/h". */
+export function priceText(price: { readonly amount: number; readonly currency: 'CNY' | 'USD' }, words: Words): string {
+  return `${money(price.amount, price.currency)}${words.answer.perHour}`;
+}
+
+export function resultText(fit: Fit, words: Words): string {
+  const text = words.answer.status;
+  const spare = gibNumber(Math.abs(fit.usableGiB - fit.neededGiB));
+  const results: Readonly<Record<FitStatus, () => string>> = {
+    fits: () => text.fits(spare),
+    'fits-with-changes': () => text.fitsWith(changesText(fit.changes, words)),
+    'over-budget': () => text.overBudget,
+    'price-on-request': () => text.priceOnRequest,
+    'not-in-region': () => text.notInRegion(joined((fit.soldIn ?? []).slice(0, 3), words.locale)),
+    'no-candidate': () => text.noCandidate(fit.gpus),
+    'does-not-fit': () => text.doesNotFit(spare),
+  };
+  return results[fit.status]();
+}
+
+export function changesText(changes: readonly Change[], words: Words): string {
+  const text = words.answer.change;
+  const names = changes.map(({ id, value }) => (id === 'micro-batch' ? text.microBatch(value ?? 1) : text[id]));
+  return names.join(' + ');
+}
+
+function hostNote(fit: Fit, words: Words): string {
+  if (fit.vcpu === null || fit.hostMemoryGiB === null) return '';
+  const short = fit.notes.some((note) => note === 'host-memory-below-rule' || note === 'host-cpu-below-rule');
+  return short ? words.advice.hostShort(fit.vcpu, fit.hostMemoryGiB) : '';
+}

@@ -1,0 +1,47 @@
+import type { Fit, Recommendation, Tip } from '../../advice/recommendation.ts';
+import type { Facts } from '../facts.ts';
+import { gibOf, percent } from '../format.ts';
+import type { Words } from '../messages/index.ts';
+import type { Block } from '../reply.ts';
+
+const SHOWN_FIRST = 6;
+
+/** What to change to need less, each with its saving and its price in time; what else is good to know behind it. */
+export function tipBlocks({ tips }: Recommendation, facts: Facts, words: Words): readonly Block[] {
+  const larger = facts.batchUpTo === undefined ? [] : [words.answer.tip.upTo(facts.batchUpTo)];
+  const items = [...larger, ...tips.map((tip) => tipText(tip, words))];
+  if (items.length === 0) return [];
+  const title = words.answer.sections.change;
+  const first: Block = { kind: 'list', level: 'details', title, items: items.slice(0, SHOWN_FIRST) };
+  const rest = items.slice(SHOWN_FIRST);
+  return rest.length === 0
+    ? [first]
+    : [first, { kind: 'list', level: 'details', title: words.answer.sections.details, items: rest }];
+}
+
+function tipText(tip: Tip, words: Words): string {
+  const text = words.advice.tips[tip.id];
+  const what = text === undefined ? tip.id : text(tip.values);
+  const effects = [
+    ...(tip.savesGiB > 0 ? [words.answer.tip.saves(gibOf(tip.savesGiB))] : []),
+    ...timeText(tip.timeFactor, words),
+  ];
+  if (effects.length === 0) return what;
+  return words.locale === 'zh' ? `${what}（${effects.join('，')}）` : `${what} (${effects.join(', ')})`;
+}
+
+/** Below this a change of speed is inside the estimate's own range. */
+const NOTICEABLE = 0.03;
+
+function timeText(factor: number, words: Words): readonly string[] {
+  if (Math.abs(factor - 1) < NOTICEABLE) return [];
+  return factor < 1
+    ? [words.answer.tip.faster((1 / factor).toFixed(1))]
+    : [words.answer.tip.slower(percent(factor - 1))];
+}
+
+/** What is short or special about the machine around the card. */
+export function hostNotes(fit: Fit, words: Words): Block | null {
+  const items = fit.notes.map((note) => words.advice.notes[note]);
+  return items.length === 0 ? null : { kind: 'list', level: 'details', title: words.answer.sections.host, items };
+}

@@ -1,0 +1,52 @@
+import type { Fit, Recommendation } from '../../advice/recommendation.ts';
+import type { Estimate } from '../../estimator/estimate-result.ts';
+import type { CardFit } from '../facts.ts';
+import { gib, gibNumber, gibOf } from '../format.ts';
+import type { Words } from '../messages/index.ts';
+import { budgetText } from './cost.ts';
+import { changesText, gpuText, priceText } from './tiers.ts';
+
+/** "Needs 7.0 GiB per GPU (nvidia-smi ≈ 8.1)". */
+export function needText({ bytes }: Estimate, words: Words): string {
+  return words.answer.verdict.need(gib(bytes.allocatedPeak), gibNumber(bytes.device / 1024 ** 3));
+}
+
+/** The one line that answers "what do I need and what do I rent". */
+export function sizeVerdict(recommendation: Recommendation, words: Words): string {
+  return `${needText(recommendation.estimate, words)} → ${rentText(recommendation, words)}`;
+}
+
+function rentText({ recommended, budget, bests }: Recommendation, words: Words): string {
+  const text = words.answer.verdict;
+  if (recommended?.price == null) {
+    return bests.some((fit) => fit.status === 'price-on-request') ? text.unpricedOnly : text.nothing;
+  }
+  const { instanceType, price } = recommended;
+  const instance = instanceType ?? recommended.gpu;
+  const asked = budget === null ? '' : budgetText(budget, words);
+  if (recommended.status === 'over-budget') {
+    return text.overBudget(asked, instance, gpuText(recommended), priceText(price, words));
+  }
+  const parts = [
+    text.take(instance, gpuText(recommended), priceText(price, words)),
+    ...(recommended.changes.length > 0 ? [text.withChanges(changesText(recommended.changes, words))] : []),
+    ...(budget === null ? [] : [text.withinBudget(asked)]),
+  ];
+  return parts.join(words.locale === 'zh' ? '，' : ', ');
+}
+
+/** Whether one card holds it, with the figures that say why. */
+export function cardVerdict({ card, fit }: CardFit, words: Words): string {
+  const text = words.answer.verdict;
+  const needed = gibOf(fit.neededGiB);
+  const usable = gibNumber(fit.usableGiB);
+  const spare = gibNumber(Math.abs(fit.usableGiB - fit.neededGiB));
+  if (!holds(fit)) return text.no(card, needed, usable, spare);
+  if (fit.changes.length > 0) return text.yesWith(card, changesText(fit.changes, words), needed, usable);
+  return text.yes(card, needed, usable, spare);
+}
+
+/** True when the card's memory is enough, whatever its price says. */
+export function holds(fit: Fit): boolean {
+  return fit.neededGiB <= fit.usableGiB;
+}

@@ -1,0 +1,141 @@
+import type { DialogAction, Turn } from '../dialog/dialog-state.ts';
+import type { Intent } from '../understanding/understanding.ts';
+import { type AnswerInput, cardBlocks, codeBlock, sizeBlocks } from './answer.ts';
+import { needText } from './blocks/verdict.ts';
+import { nextChoices } from './choices.ts';
+import {
+  closing,
+  confirmation,
+  decline,
+  greeting,
+  help,
+  type Part,
+  problemPart,
+  question,
+  questionText,
+} from './dialogue.ts';
+import type { Facts } from './facts.ts';
+import { fallbackText } from './fallback.ts';
+import { type Words, wordsOf } from './messages/index.ts';
+import { oomBlocks } from './oom.ts';
+import type { Block, Reply } from './reply.ts';
+import { maximumBlocks, measuredBlocks, priceBlocks, recipeBlocks } from './short-answers.ts';
+
+export interface ComposeInput {
+  readonly turn: Turn;
+  readonly facts: Facts;
+  readonly estimateCode: string | null;
+}
+
+/** Writes the reply of one turn in the person's language. */
+export function composeReply({ turn, facts, estimateCode }: ComposeInput): Reply {
+  const words = wordsOf(turn.state.locale);
+  const part =
+    facts.problem === undefined ? actionPart(turn, { facts, estimateCode }, words) : problemPart(facts.problem, words);
+  const blocks = [...part.blocks, ...asides(turn, facts, words)];
+  const answered = turn.action.kind === 'Answer' && facts.problem === undefined;
+  const asking = turn.action.kind === 'ElicitSlot' || turn.action.kind === 'ConfirmSlot';
+  return {
+    locale: turn.state.locale,
+    kind: answered ? 'answer' : asking ? 'question' : 'notice',
+    fallback: fallbackText(blocks, part.choices),
+    blocks,
+    choices: part.choices,
+    ...(estimateCode === null ? {} : { estimateCode }),
+  };
+}
+
+function actionPart(turn: Turn, known: Pick<ComposeInput, 'facts' | 'estimateCode'>, words: Words): Part {
+  const { action, state } = turn;
+  switch (action.kind) {
+    case 'ElicitSlot':
+      return question(action, known.facts, words);
+    case 'ConfirmSlot':
+      return confirmation(action, words);
+    case 'Help':
+      return help(words);
+    case 'Greet':
+      return greeting(words);
+    case 'Decline':
+      return decline(action.topic, words);
+    case 'Close':
+      return afterClosing(action, { turn, known }, words);
+    case 'Answer':
+      return answerPart(turn, { intent: action.intent, input: { ...known, slots: state.slots } }, words);
+  }
+}
+
+/** Taking back a change shows the answer of before again. */
+function afterClosing(
+  action: Extract<DialogAction, { kind: 'Close' }>,
+  { turn, known }: { turn: Turn; known: Pick<ComposeInput, 'facts' | 'estimateCode'> },
+  words: Words,
+): Part {
+  const closed = closing(action.reason, turn.state.slots, words);
+  if (known.facts.recommendation === undefined) return closed;
+  const answer = answerPart(turn, { intent: 'size', input: { ...known, slots: turn.state.slots } }, words);
+  const [verdict, ...rest] = answer.blocks;
+  if (verdict?.kind !== 'verdict') return closed;
+  return { ...answer, blocks: [{ ...verdict, text: words.answer.verdict.again(verdict.text) }, ...rest] };
+}
+
+function answerPart(turn: Turn, { intent, input }: { intent: Intent; input: AnswerInput }, words: Words): Part {
+  const estimate = input.facts.recommendation?.estimate;
+  const choices = estimate === undefined ? [] : nextChoices(estimate, input.facts, words);
+  return { blocks: answerBlocks(turn, { intent, input }, words), choices };
+}
+
+function answerBlocks(
+  turn: Turn,
+  { intent, input }: { intent: Intent; input: AnswerInput },
+  words: Words,
+): readonly Block[] {
+  const { facts } = input;
+  const { recommendation, maxima, prices, recipe } = facts;
+  const { understanding, state } = turn;
+  if (understanding.command !== null && facts.code !== undefined && recommendation !== undefined) {
+    return [
+      { kind: 'verdict', level: 'main', text: needText(recommendation.estimate, words) },
+      ...shown(codeBlock(facts, words)),
+    ];
+  }
+  if (intent === 'oom_report') {
+    const diagnosis = oomBlocks(understanding.artifact, recommendation?.estimate, words);
+    return recommendation === undefined
+      ? diagnosis
+      : [...diagnosis, ...sizeBlocks(input, recommendation, words).slice(1)];
+  }
+  if (intent === 'measurement' && recommendation !== undefined && understanding.measured !== null) {
+    const seconds = (facts.cards?.[0]?.fit ?? recommendation.recommended)?.secondsPerIteration ?? null;
+    return measuredBlocks(understanding.measured, { estimate: recommendation.estimate, seconds }, words);
+  }
+  if (maxima !== undefined) return maximumBlocks(maxima, words);
+  if (prices !== undefined) return priceBlocks(prices, words);
+  if (recipe !== undefined) return recipeBlocks(recipe, words);
+  if (recommendation === undefined)
+    return [{ kind: 'verdict', level: 'main', text: words.answer.measured.needsAnswer }];
+  const ownCards = state.slots.owned === true && intent !== 'fits' && intent !== 'compare';
+  return ownCards ? sizeBlocks(input, recommendation, words) : cardBlocks(input, recommendation, words);
+}
+
+/** A block that was asked for belongs on the first screen. */
+function shown(blocks: readonly Block[]): readonly Block[] {
+  return blocks.map((block) => ({ ...block, level: 'main' }));
+}
+
+/** Corrections, limits of the product, and the question that is still open. */
+function asides({ action, state, understanding }: Turn, facts: Facts, words: Words): readonly Block[] {
+  const { aside, unknownGpuAside, resume } = words.dialog;
+  const corrections = understanding.beliefs.flatMap((id) => words.advice.beliefs[id] ?? []);
+  const limits = action.kind === 'Decline' ? [] : understanding.outOfScope.flatMap((topic) => lookUp(aside, topic));
+  const unknown = (facts.unknownGpus ?? []).map((name) => unknownGpuAside(name));
+  const open =
+    action.kind !== 'ElicitSlot' && action.kind !== 'ConfirmSlot' && facts.problem === undefined ? state.asked : null;
+  const pending = open === null ? [] : [resume(questionText(open, 1, words))];
+  return [...corrections, ...unknown, ...limits, ...pending].map((text) => ({ kind: 'text', level: 'main', text }));
+}
+
+function lookUp(texts: Readonly<Record<string, string>>, key: string): readonly string[] {
+  const text = texts[key];
+  return text === undefined ? [] : [text];
+}

@@ -1,0 +1,99 @@
+import type { DialogAction } from '../dialog/dialog-state.ts';
+import type { SlotName, Slots } from '../understanding/understanding.ts';
+import { needText, sizeVerdict } from './blocks/verdict.ts';
+import { slotChoices, slotsText } from './choices.ts';
+import type { Facts, Problem } from './facts.ts';
+import type { Words } from './messages/index.ts';
+import type { Block, Choice } from './reply.ts';
+
+export interface Part {
+  readonly blocks: readonly Block[];
+  readonly choices: readonly Choice[];
+}
+
+const verdict = (text: string): Block => ({ kind: 'verdict', level: 'main', text });
+const paragraph = (text: string): Block => ({ kind: 'text', level: 'main', text });
+
+/** One question with its reason; the one about the budget already carries what is known of the memory. */
+export function question(action: Extract<DialogAction, { kind: 'ElicitSlot' }>, facts: Facts, words: Words): Part {
+  const text = questionText(action.slot, action.attempt, words);
+  const choices = slotChoices(action.slot, action.attempt, words);
+  const estimate = facts.recommendation?.estimate;
+  if (action.slot !== 'budget' || estimate === undefined) return { blocks: [verdict(text)], choices };
+  return { blocks: [verdict(needText(estimate, words)), ...cheapest(facts, words), paragraph(text)], choices };
+}
+
+function cheapest({ recommendation }: Facts, words: Words): readonly Block[] {
+  if (recommendation?.recommended == null) return [];
+  const whole = sizeVerdict(recommendation, words);
+  return [paragraph(whole.slice(whole.indexOf('→') + 2))];
+}
+
+/** Reason, then examples, then the default. */
+export function questionText(slot: SlotName, attempt: number, words: Words): string {
+  const { ask } = words.dialog;
+  const key = slot === 'imageWidth' ? 'imageHeight' : slot;
+  const [reason, examples, fallback] = isAsked(key, words) ? ask[key] : ask.other;
+  return attempt <= 1 ? reason : attempt === 2 ? examples : fallback;
+}
+
+function isAsked(slot: string, words: Words): slot is keyof Words['dialog']['ask'] {
+  return slot in words.dialog.ask;
+}
+
+/** A mention that could be one of a few things, as buttons. */
+export function confirmation(action: Extract<DialogAction, { kind: 'ConfirmSlot' }>, words: Words): Part {
+  const { typed, candidates } = action.ambiguity;
+  const names = words.dialog.or(candidates.map(({ label }) => label));
+  return { blocks: [verdict(words.dialog.confirm(typed, names))], choices: candidates };
+}
+
+export function help(words: Words): Part {
+  const { title, intro, items } = words.dialog.help;
+  const example = words.dialog.help.items[0] ?? '';
+  const say = /["“](.+?)["”]/.exec(example)?.[1] ?? example;
+  return {
+    blocks: [verdict(title), { kind: 'list', level: 'main', title: intro, items }],
+    choices: [{ label: words.answer.choices.example, say, primary: true }],
+  };
+}
+
+export function greeting(words: Words): Part {
+  return {
+    blocks: [verdict(words.dialog.greet), paragraph(words.dialog.ask.model[1])],
+    choices: slotChoices('model', 1, words),
+  };
+}
+
+export function decline(topic: string, words: Words): Part {
+  const { declined } = words.dialog;
+  const text = isDeclined(topic, words) ? declined[topic] : declined.unclear;
+  return { blocks: [verdict(text)], choices: [{ label: words.answer.choices.example, say: 'unet 512x512 batch 8' }] };
+}
+
+function isDeclined(topic: string, words: Words): topic is keyof Words['dialog']['declined'] {
+  return topic in words.dialog.declined;
+}
+
+export function closing(reason: 'reset' | 'undo' | 'nothing-to-undo', slots: Slots, words: Words): Part {
+  const held = slotsText(slots);
+  const blocks = [verdict(words.dialog.closed[reason])];
+  return { blocks: held === '' ? blocks : [...blocks, paragraph(words.dialog.held(held))], choices: [] };
+}
+
+/** A sentence and a next step. */
+export function problemPart(problem: Problem, words: Words): Part {
+  const { fieldNames, limits, errors } = words.dialog;
+  const field = problem.details['field'] ?? '';
+  const known = isField(field, words);
+  const details = {
+    ...problem.details,
+    ...(field === '' ? {} : { field: known ? fieldNames[field] : fieldNames.other }),
+    ...(known && field in limits ? { limit: limits[field] } : {}),
+  };
+  return { blocks: [verdict(errors[problem.code](details))], choices: [] };
+}
+
+function isField(field: string, words: Words): field is keyof Words['dialog']['limits'] {
+  return field in words.dialog.limits;
+}

@@ -1,0 +1,79 @@
+import type { Fit, Recommendation } from '../advice/recommendation.ts';
+import type { ErrorCode } from '../errors.ts';
+import type { Implementation } from '../estimator/workload.ts';
+
+/** The same name in another library: what it would need there. */
+export interface LibraryFigure {
+  readonly implementation: Implementation;
+  readonly allocatedBytes: number;
+  /** The message that switches to it. */
+  readonly say: string;
+}
+
+/** A card that the person named or owns, judged. */
+export interface CardFit {
+  /** "A10", "V100 32GB". */
+  readonly card: string;
+  readonly fit: Fit;
+}
+
+/** The largest batch or picture that a card holds. */
+export interface Maximum {
+  readonly card: string;
+  /** 0: not even one. */
+  readonly batch?: number;
+  readonly size?: { readonly height: number; readonly width: number };
+  readonly neededGiB: number;
+  readonly usableGiB: number;
+}
+
+export interface PriceOffer {
+  readonly card: string;
+  readonly instanceType: string;
+  readonly gpus: number;
+  readonly vcpu: number;
+  readonly hostMemoryGiB: number;
+  readonly amountPerHour: number;
+  readonly currency: 'CNY' | 'USD';
+  readonly region: string;
+  readonly checkedOn: string;
+  readonly observed: boolean;
+}
+
+/** Prices of a named card or instance type, cheapest first; none: no public price. */
+export interface PriceFacts {
+  readonly card: string;
+  readonly offers: readonly PriceOffer[];
+  readonly hours: number | null;
+}
+
+/** A recipe moved to other GPUs: micro-batch × accumulation × GPUs = total batch. */
+export interface RecipeFacts {
+  readonly totalBatch: number;
+  readonly fromGpus: number;
+  readonly fromBatch: number;
+  readonly gpus: number;
+  readonly batchPerGpu: number;
+  readonly accumulation: number;
+}
+
+export interface Problem {
+  readonly code: ErrorCode;
+  readonly details: Readonly<Record<string, string>>;
+}
+
+/** What was computed for one turn; a reply is written from these and the turn, and from nothing else. */
+export interface Facts {
+  readonly recommendation?: Recommendation;
+  readonly libraries?: readonly LibraryFigure[];
+  readonly cards?: readonly CardFit[];
+  readonly maxima?: readonly Maximum[];
+  readonly prices?: readonly PriceFacts[];
+  readonly recipe?: RecipeFacts;
+  readonly problem?: Problem;
+  readonly unknownGpus?: readonly string[];
+  /** Largest batch per GPU on the recommended card with its changes applied. */
+  readonly batchUpTo?: number;
+  readonly code?: { readonly title: 'order' | 'terraform'; readonly text: string };
+  readonly rate?: { readonly usdCny: number; readonly checkedOn: string };
+}

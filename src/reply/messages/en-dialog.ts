@@ -1,0 +1,124 @@
+import type { ErrorCode } from '../../errors.ts';
+
+/** What a question says on the first, second and third try: reason, examples, default. */
+export type Attempts = readonly [string, string, string];
+
+type ErrorSentence = (details: Readonly<Record<string, string>>) => string;
+
+const errors: Readonly<Record<ErrorCode, ErrorSentence>> = {
+  'invalid-input': () => 'I could not read that. Say it like "segformer b2, 512x512, batch 8, budget 10 CNY/h".',
+  'unknown-model': ({ name, nearest }) =>
+    `I do not know a network called "${name ?? '?'}".${nearest ? ` Nearest that I can size: ${nearest}.` : ''} Name another one, or the one it is built on.`,
+  'unknown-backbone': ({ name, nearest }) =>
+    `I do not know the backbone "${name ?? '?'}" for this network.${nearest ? ` It comes with: ${nearest}.` : ''} Pick one of them.`,
+  'unsupported-combination': ({ reason }) =>
+    `That combination cannot be trained${reason ? `: ${reason}` : ''}. Change one of the two and I size it again.`,
+  'unknown-gpu': ({ name, nearest }) =>
+    `I do not know the card "${name ?? '?'}".${nearest ? ` Did you mean ${nearest}?` : ''} Its memory is enough too, as in "a 24 GB card".`,
+  'out-of-range': ({ field, limit }) =>
+    `${field ? `${field} is` : 'That figure is'} outside what can be trained${limit ? ` (${limit})` : ''}. Check the number and say it again.`,
+  'too-large': () => 'That message is too long for me. Paste only the error text or the command, under 100 KB.',
+  'invalid-config': ({ names }) =>
+    `The configuration is incomplete${names ? `: ${names}` : ''}. Set what is missing and start again.`,
+  'invalid-catalog': () => 'The catalogue cannot be read. The operator finds file, row and field in the log.',
+  'store-unavailable': () => 'My memory of conversations cannot be reached right now. Please try again in a minute.',
+  'platform-refused': () => 'The platform refused the message. The operator finds the reason in the log.',
+  'platform-unreachable': () => 'The platform cannot be reached right now. The answer follows when it is back.',
+  overloaded: ({ seconds }) => `That is more than I can answer at once. Try again in ${seconds ?? '60'} seconds.`,
+  internal: () => 'Something went wrong on my side; it is in the log. Say it once more, or start over with "reset".',
+};
+
+export const enDialog = {
+  errors,
+  fieldNames: {
+    imageHeight: 'the image height',
+    imageWidth: 'the image width',
+    batchSize: 'the batch size',
+    numClasses: 'the number of classes',
+    gpus: 'the number of GPUs',
+    gpu: 'the card',
+    other: 'that value',
+  },
+  limits: {
+    imageHeight: '1 to 32,768 pixels',
+    imageWidth: '1 to 32,768 pixels',
+    batchSize: '1 to 4,096 images per GPU',
+    numClasses: '1 to 100,000',
+    gpus: '1 to 1,024',
+  },
+
+  ask: {
+    model: [
+      'Which model do you want to train? Memory differs up to fivefold between networks.',
+      'Which model? For example "deeplabv3+ resnet50", "segformer b2", a config name, or a line like smp.Unet("resnet34").',
+      'I need a model to size anything. Shall I take DeepLabV3+ with ResNet-50, the one most people start with?',
+    ] satisfies Attempts,
+    imageHeight: [
+      'How large are the training images (the crop)? Memory grows with the number of pixels.',
+      'Image size, for example "512x512", "1024 by 512" or "crop 769". The crop that goes into the network counts, not the original picture.',
+      'Without a size I would take 512×512. All right?',
+    ] satisfies Attempts,
+    batchSize: [
+      'How many images per GPU and step (batch size)? Activations grow with it almost in proportion.',
+      'Batch size, for example "8", "4 per GPU" or "total 16 on 4 cards".',
+      'Without a batch size I would take 4 per GPU. All right?',
+    ] satisfies Attempts,
+    budget: [
+      'What may it cost? Then I pick the instance.',
+      'Budget, for example "15 CNY/h", "5,000 a month", "$2/h" or "2,000 in total"; "no limit" works too.',
+      'Without a budget I take the cheapest per image. All right?',
+    ] satisfies Attempts,
+    other: [
+      'Which one do you mean?',
+      'Please name it once more, for example as it is written in your config.',
+      'I can take the default here. All right?',
+    ] satisfies Attempts,
+  },
+  memoryFirst: (verdict: string) => `${verdict}.`,
+  resume: (question: string) => `Back to it: ${question}`,
+  confirm: (typed: string, candidates: string) => `By "${typed}", do you mean ${candidates}?`,
+  or: (items: readonly string[]) => items.join(' or '),
+  stillNeeded: (question: string) => question,
+
+  greet:
+    'Hello! Tell me what you want to train and I say how big a GPU it needs, which Alibaba Cloud instance to rent and what it costs.',
+  help: {
+    title: 'I size GPUs for training segmentation models',
+    intro: 'Give me model, image size, batch size and budget, in one message or one by one:',
+    items: [
+      '"deeplabv3+ resnet50, 512x1024, 2 per GPU, budget 15 CNY/h": memory, instance, price',
+      '"does it fit on an A10?", "largest batch on a T4?", "A10 or V100?"',
+      'then change anything: "batch 8", "turn on AMP", "what about segformer b2", "budget 5,000/month", "undo"',
+      'paste an out-of-memory error, a config name, a training command or an nvidia-smi table',
+      'tell me what nvidia-smi really showed, and I compare',
+    ],
+  },
+  declined: {
+    inference:
+      'I size training only: inference keeps no activations and needs far less. I can tell you what training that model takes.',
+    llm: 'Language models are outside what I know. I size training of image segmentation networks.',
+    '3d': 'I do not size 3-D volumes: my networks are 2-D. If you train on slices, tell me slice size and batch.',
+    detection:
+      'I do not size pure detectors. Mask R-CNN and other instance segmentation I can do: tell me model, image size and batch.',
+    'other-cloud':
+      'I only know the instances of Alibaba Cloud. The memory figure holds on any cloud: tell me model, size and batch.',
+    buying: 'I cannot buy anything for you. I give you the order command and you run it.',
+    unclear:
+      'I did not understand that. Tell me model, image size and batch size, for example "unet 512x512 batch 8", or say "help".',
+  },
+  aside: {
+    'other-cloud':
+      'Other clouds: the memory figure holds there too, the instances and prices are those of Alibaba Cloud.',
+    buying: 'I do not buy for you: ask for the order command and run it yourself.',
+  },
+  closed: {
+    reset: 'Forgotten. What do you want to train?',
+    undo: 'Back to the state before the last change.',
+    'nothing-to-undo': 'There is nothing to take back. What do you want to train?',
+  },
+  held: (text: string) => `Holding: ${text}`,
+  unknownGpuAside: (name: string) =>
+    `I do not know the card "${name}", so I left it out; its memory in GB is enough for me.`,
+};
+
+export type DialogMessages = typeof enDialog;

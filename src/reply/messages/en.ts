@@ -1,0 +1,224 @@
+/** The words of an answer. This file's type is what every other language has to fill. */
+export const en = {
+  tierNames: { A: 'A starter', B: 'B standard', C: 'C high end' },
+  columns: {
+    tier: 'Tier',
+    instance: 'Instance type',
+    gpu: 'GPU',
+    result: 'Result',
+    price: 'Price/h',
+    secondsPerStep: 's/step',
+    costPerThousand: '1,000 steps',
+    note: '',
+  },
+  tiersTitle: 'Tiers',
+  perHour: '/h',
+  period: { hour: '/h', day: '/day', month: '/month', total: ' in total' },
+  none: '–',
+
+  status: {
+    fits: (free: string) => `fits, ${free} GiB free`,
+    fitsWith: (changes: string) => `fits with ${changes}`,
+    overBudget: 'over budget',
+    priceOnRequest: 'fits, price on request',
+    notInRegion: (regions: string) => `sold in ${regions}`,
+    noCandidate: (gpus: number) => `no type with ${gpus} GPU${gpus === 1 ? '' : 's'}`,
+    doesNotFit: (missing: string) => `does not fit, ${missing} GiB short`,
+  },
+  change: {
+    amp: 'AMP',
+    sdpa: 'fused attention',
+    checkpointing: 'gradient checkpointing',
+    microBatch: (size: number) => `micro-batch ${size} + accumulation`,
+  },
+
+  verdict: {
+    need: (allocated: string, device: string) => `Needs ${allocated} per GPU (nvidia-smi ≈ ${device})`,
+    take: (instance: string, gpu: string, price: string) => `take ${instance}: ${gpu}, ${price}`,
+    withChanges: (changes: string) => `with ${changes}`,
+    withinBudget: (budget: string) => `within your ${budget}`,
+    overBudget: (budget: string, instance: string, gpu: string, price: string) =>
+      `nothing fits into ${budget}; the cheapest way is ${instance}: ${gpu}, ${price}`,
+    unpricedOnly: 'only types without a public price hold it; ask sales, see the table',
+    nothing: 'no single type in the catalogue holds it, see what to change',
+    yes: (card: string, needed: string, usable: string, free: string) =>
+      `Yes, it fits on ${card}: ${needed} of ${usable} GiB, ${free} GiB to spare`,
+    yesWith: (card: string, changes: string, needed: string, usable: string) =>
+      `Not as it is, but with ${changes} it fits on ${card}: ${needed} of ${usable} GiB`,
+    no: (card: string, needed: string, usable: string, missing: string) =>
+      `No, it does not fit on ${card}: needs ${needed}, has ${usable} GiB, ${missing} GiB short`,
+    tight: 'tight: within the uncertainty of the estimate, keep something in hand',
+    better: (card: string, reason: string) => `Take ${card}: ${reason}`,
+    neither: (cards: string) => `None of ${cards} holds it as it is`,
+    maxBatch: (card: string, batch: number, needed: string, usable: string) =>
+      `At most ${batch} per GPU on ${card} (${needed} of ${usable} GiB)`,
+    maxBatchNone: (card: string, needed: string, usable: string) =>
+      `Not even 1 image fits on ${card}: needs ${needed}, has ${usable} GiB`,
+    maxSize: (card: string, size: string, needed: string, usable: string) =>
+      `At most about ${size} on ${card} (${needed} of ${usable} GiB)`,
+    own: (card: string, result: string) => `Your ${card}: ${result}`,
+    again: (text: string) => `Back to before: ${text}`,
+  },
+
+  memory: {
+    title: 'Where the memory goes',
+    kinds: {
+      activations: 'activations',
+      loss: 'logits and loss',
+      parameters: 'weights',
+      gradients: 'gradients',
+      'optimizer-state': 'optimizer',
+      'ddp-buckets': 'DDP buckets',
+      workspace: 'workspace',
+      data: 'batch and buffers',
+      cache: 'allocator cache',
+      context: 'CUDA context',
+    },
+    peak: (operation: string, phase: string) => `peak at ${operation} (${phase})`,
+    phases: { forward: 'forward', backward: 'backward', step: 'optimizer step' },
+    wholeNetwork: 'whole network',
+    validation: (peak: string, size: string) => `whole-image validation at ${size} needs ${peak}`,
+  },
+
+  sections: {
+    change: 'What to change',
+    cost: 'Cost',
+    host: 'Machine around it',
+    details: 'Details',
+    order: 'Order command',
+    terraform: 'Terraform',
+    checkFirst: 'Before buying',
+    assumptions: 'Assumptions',
+    measured: 'Measured beside estimated',
+    figures: 'Figures',
+  },
+
+  tip: {
+    saves: (amount: string) => `−${amount}`,
+    faster: (factor: string) => `${factor}× as fast`,
+    slower: (percent: string) => `${percent} slower`,
+    upTo: (batch: number) => `batch up to ${batch} per GPU on the recommended card`,
+  },
+
+  cost: {
+    hour: 'per hour',
+    month: 'per month',
+    monthValue: (payAsYouGo: string, hours: number, subscription: string) =>
+      `${payAsYouGo} pay-as-you-go (${hours} h), ${subscription} subscription (480 × the hourly price)`,
+    unverified: 'subscription price not checked for this type',
+    thousand: 'per 1,000 steps',
+    run: 'whole run',
+    runValue: (hours: string, amount: string, iterations: string) => `${hours}, ${amount} (${iterations} steps)`,
+    buys: (budget: string, hours: string) => `${budget} buys ${hours} h of it`,
+    budgetCost: (amount: string, kind: string) => `counts as ${amount} (${kind}) against the budget`,
+    spot: 'spot',
+    spotValue:
+      'see the console for the price of the hour; it can be reclaimed, so keep checkpoints on a disk that stays',
+    chargeTypes: { PostPaid: 'pay-as-you-go', Spot: 'spot', PrePaid: 'subscription' },
+    threshold: 'Under 480 h a month pay-as-you-go is the cheaper one; release the machine after the run',
+    none: 'no price known',
+  },
+
+  assumed: {
+    library: (name: string, others: string) => `${name}${others === '' ? '' : ` (${others})`}`,
+    other: (name: string, amount: string) => `${name}'s: ${amount}`,
+    fields: {
+      imageHeight: (value: string) => `input ${value}`,
+      batchSize: (value: string) => `batch ${value} per GPU`,
+      numClasses: (value: string) => `${value} classes`,
+      precision: (value: string) => value,
+      optimizer: (value: string) => value,
+      gpus: (value: string) => `${value} GPU${value === '1' ? '' : 's'}`,
+      attention: (value: string) => `${value} attention`,
+      torch: (value: string) => `torch ${value}`,
+    },
+    prices: (date: string, region: string) => `prices of ${date}, ${region}`,
+    observed: 'one observed quotation',
+    uncertainty: (percent: string) => `± ${percent}`,
+    rate: (rate: string, date: string) => `1 USD = ${rate} CNY (planning rate of ${date})`,
+    budgetPeriod: (budget: string) => `budget read as ${budget}`,
+    code: (code: string) => `estimate ${code}`,
+  },
+
+  libraries: {
+    mmseg: 'MMSegmentation',
+    smp: 'segmentation_models_pytorch',
+    torchvision: 'torchvision',
+    transformers: 'transformers',
+    detectron2: 'detectron2',
+    mmdetection: 'MMDetection',
+    milesial: 'Pytorch-UNet (milesial)',
+    original: 'the original code',
+  },
+
+  price: {
+    title: 'Prices',
+    line: (instance: string, gpu: string, price: string, host: string) => `${instance}: ${gpu}, ${price}${host}`,
+    host: (vcpu: number, memory: number) => `, ${vcpu} vCPU ${memory} GiB`,
+    verdict: (card: string, price: string, instance: string) => `${card}: from ${price} (${instance})`,
+    unknown: (card: string) => `No public price for ${card} in the catalogue: ask the console or sales`,
+    month: (amount: string, subscription: string) =>
+      `${amount} for 720 h pay-as-you-go, ${subscription} as subscription`,
+    hours: (hours: string, amount: string) => `${hours} h cost ${amount}`,
+  },
+
+  translate: {
+    verdict: (micro: number, accumulation: number, gpus: number) =>
+      `${gpus} GPU${gpus === 1 ? '' : 's'}: ${micro} per GPU × ${accumulation} accumulation step${accumulation === 1 ? '' : 's'} keeps the total batch`,
+    total: (total: number, batch: number, gpus: number) => `total batch ${total} (${batch} per GPU × ${gpus})`,
+    learningRate:
+      'Same total batch: keep the learning rate. Smaller total: scale it linearly with SGD (half the batch, half the rate), by the square root or not at all with AdamW; lengthen the run so that the images seen stay the same.',
+    batchNorm:
+      'Accumulation does not enlarge the batch that BatchNorm sees: below 4 per GPU use SyncBN or frozen statistics.',
+  },
+
+  measured: {
+    verdict: (what: string, measured: string, estimated: string, difference: string) =>
+      `${what}: measured ${measured}, estimated ${estimated} (${difference})`,
+    device: 'nvidia-smi',
+    allocated: 'max_memory_allocated',
+    seconds: 'seconds per step',
+    within: 'Within the stated uncertainty. Kept for the comparison list, without your name.',
+    above:
+      'More than estimated. Usual causes: cudnn.benchmark in the first steps, a validation pass, varying image sizes (cache), another process on the card. Kept for the comparison list, without your name.',
+    below: 'Less than estimated: it leaves room for a larger batch. Kept for the comparison list, without your name.',
+    smiIsMore:
+      'nvidia-smi also counts the CUDA context and memory that PyTorch holds in reserve; compare max_memory_allocated() for the true need.',
+    needsAnswer: 'Which run was that? Tell me model, image size and batch, and I set the figure beside an estimate.',
+  },
+
+  choices: {
+    ampOn: 'Turn on AMP',
+    ampOff: 'AMP off (fp32)',
+    batch: (batch: number) => `Batch ${batch}`,
+    checkpointing: 'Checkpointing',
+    otherBudget: 'Other budget',
+    ownCard: 'My own GPU',
+    order: 'Order command',
+    details: 'Details',
+    library: (name: string) => `${name}'s version`,
+    defaultValue: 'Use the default',
+    noLimit: 'No limit',
+    startOver: 'Start over',
+    example: 'Show an example',
+  },
+  /** What a press of a choice says; understood like any typed text. */
+  say: {
+    ampOn: 'turn on amp',
+    ampOff: 'use fp32',
+    batch: (batch: number) => `batch ${batch}`,
+    checkpointing: 'turn on gradient checkpointing',
+    otherBudget: 'change the budget',
+    ownCard: 'I have my own GPU',
+    order: 'order command',
+    details: 'details',
+    defaultValue: 'use the default',
+    noLimit: 'no budget limit',
+    startOver: 'start over',
+    size: (side: number) => `${side}x${side}`,
+    budgetHour: (amount: number) => `budget ${amount} CNY per hour`,
+    budgetMonth: (amount: number) => `budget ${amount} CNY per month`,
+  },
+};
+
+export type AnswerMessages = typeof en;

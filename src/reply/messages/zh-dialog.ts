@@ -1,0 +1,102 @@
+import type { DialogMessages } from './en-dialog.ts';
+
+export const zhDialog: DialogMessages = {
+  errors: {
+    'invalid-input': () => '没看懂这句。可以这样说："segformer b2，512x512，batch 8，预算 10 元/小时"。',
+    'unknown-model': ({ name, nearest }) =>
+      `没有收录叫"${name ?? '?'}"的网络。${nearest ? `最接近的是 ${nearest}。` : ''}换一个，或者告诉我它是在哪个网络上改的。`,
+    'unknown-backbone': ({ name, nearest }) =>
+      `这个网络没有"${name ?? '?'}"这种骨干。${nearest ? `能用的有 ${nearest}。` : ''}挑一个就行。`,
+    'unsupported-combination': ({ reason }) => `这个组合训不了${reason ? `：${reason}` : ''}。换掉其中一个，我重新算。`,
+    'unknown-gpu': ({ name, nearest }) =>
+      `没有收录"${name ?? '?'}"这张卡。${nearest ? `是不是 ${nearest}？` : ''}直接说显存也行，比如"24G 的卡"。`,
+    'out-of-range': ({ field, limit }) =>
+      `${field || '这个数'}超出了能训练的范围${limit ? `（${limit}）` : ''}，确认一下数字再说一遍。`,
+    'too-large': () => '这条消息太长了，只贴报错那几行或者训练命令就够，别超过 100 KB。',
+    'invalid-config': ({ names }) => `配置不完整${names ? `：${names}` : ''}。补齐之后重新启动。`,
+    'invalid-catalog': () => '目录数据读不出来，管理员可以在日志里看到是哪个文件、哪一行、哪个字段。',
+    'store-unavailable': () => '存对话的地方暂时连不上，过一分钟再试。',
+    'platform-refused': () => '平台拒收了这条消息，原因在日志里。',
+    'platform-unreachable': () => '平台暂时连不上，恢复之后会补上回复。',
+    overloaded: ({ seconds }) => `消息太多，一时答不过来，${seconds ?? '60'} 秒后再发。`,
+    internal: () => '我这边出错了，日志里有记录。再说一遍，或者发"重置"重新开始。',
+  },
+  fieldNames: {
+    imageHeight: '图的高',
+    imageWidth: '图的宽',
+    batchSize: 'batch',
+    numClasses: '类别数',
+    gpus: '卡数',
+    gpu: '卡',
+    other: '这个数',
+  },
+  limits: {
+    imageHeight: '1 到 32768 像素',
+    imageWidth: '1 到 32768 像素',
+    batchSize: '每卡 1 到 4096 张',
+    numClasses: '1 到 100000',
+    gpus: '1 到 1024',
+  },
+
+  ask: {
+    model: [
+      '训什么模型？不同网络的显存能差五倍。',
+      '哪个模型？比如"deeplabv3+ resnet50"、"segformer b2"，贴配置名或者 smp.Unet("resnet34") 这样的代码也行。',
+      '不知道模型就没法算。先按最常用的 DeepLabV3+ ResNet-50 来，行吗？',
+    ],
+    imageHeight: [
+      '训练时图多大（裁剪后的尺寸）？显存跟像素数成正比。',
+      '图多大？比如"512x512"、"1024*512"、"裁 769"。说进网络的尺寸，不是原图。',
+      '不说的话按 512×512 算，行吗？',
+    ],
+    batchSize: [
+      '每张卡每步几张图（batch）？激活占的显存基本随它成倍涨。',
+      'batch 多少？比如"8"、"每卡 4 张"、"4 卡总共 16"。',
+      '不说的话按每卡 4 张算，行吗？',
+    ],
+    budget: [
+      '预算多少？我好挑机器。',
+      '预算，比如"15 元/小时"、"5000/月"、"$2/h"、"总共 2000"；说"不限"也行。',
+      '不说的话就挑单张图最便宜的，行吗？',
+    ],
+    other: ['你说的是哪一个？', '再说一遍名字，按配置文件里的写法就行。', '这里可以用默认值，行吗？'],
+  },
+  memoryFirst: (verdict) => `${verdict}。`,
+  resume: (question) => `接着刚才的：${question}`,
+  confirm: (typed, candidates) => `"${typed}"是指 ${candidates}？`,
+  or: (items) => items.join(' 还是 '),
+  stillNeeded: (question) => question,
+
+  greet: '你好！告诉我想训什么，我来算要多大的显存、在阿里云租哪种机器、多少钱。',
+  help: {
+    title: '我来算训练分割模型要多大的 GPU',
+    intro: '告诉我模型、图多大、batch、预算，一句话说完或者一样一样说都行：',
+    items: [
+      '"deeplabv3+ resnet50，512x1024，每卡2张，预算 15 元/小时"：显存、机器、价格一次给齐',
+      '"A10 够吗"、"T4 上 batch 最大多少"、"A10 和 V100 选哪个"',
+      '接着随便改："batch 8"、"开 AMP"、"换成 segformer b2"、"预算 5000/月"、"撤销"',
+      '爆显存的报错、配置名、训练命令、nvidia-smi 的表格，直接贴过来',
+      '跑起来之后告诉我 nvidia-smi 显示多少，我来对比',
+    ],
+  },
+  declined: {
+    inference: '我只算训练：推理不留激活，要的显存少得多。可以告诉你训练这个模型要多少。',
+    llm: '大语言模型我不会算，我只算图像分割网络的训练。',
+    '3d': '三维体数据我算不了，收录的都是二维网络。如果是切片训练，告诉我切片尺寸和 batch。',
+    detection: '纯检测的模型我不算。Mask R-CNN 这类实例分割可以：告诉我模型、图多大、batch。',
+    'other-cloud': '机器我只认得阿里云的。显存在哪家云都一样：告诉我模型、图多大、batch。',
+    buying: '我不能替你下单，可以给你下单命令，你自己执行。',
+    unclear: '没听懂。告诉我模型、图多大、batch，比如"unet 512x512 batch 8"，或者发"帮助"。',
+  },
+  aside: {
+    'other-cloud': '别家云：显存一样算数，机器和价格这里只有阿里云的。',
+    buying: '我不替你下单：要下单命令的话说一声，你自己执行。',
+  },
+  closed: {
+    reset: '清空了。这次想训什么？',
+    undo: '退回到上一步改动之前。',
+    'nothing-to-undo': '没有可以撤销的了。想训什么？',
+  },
+  held: (text) => `现在记着的：${text}`,
+  unknownGpuAside: (name) => `没有收录"${name}"这张卡，先不算它；告诉我显存多大也行。`,
+};
