@@ -1,0 +1,10 @@
+import type { ModelSpec } from '../workload.ts';
+import { classicNetworks } from './mmseg-classic.ts';
+import type { Network } from './network.ts';
+
+const NETWORKS: Readonly<Record<string, Network>> = { ...classicNetworks };
+
+/** The network of a model, or undefined where no family covers it. */
+export function findNetwork(spec: ModelSpec): Network | undefined {
+  return NETWORKS[`${spec.implementation}/${spec.architecture}`];
+}

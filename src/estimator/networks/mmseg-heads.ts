@@ -1,0 +1,136 @@
+import { concat } from '../tape/ops-core.ts';
+import { adaptiveAveragePool, resize } from '../tape/ops-layers.ts';
+import type { Tensor } from '../tape/storage.ts';
+import type { Tape } from '../tape/tape.ts';
+import { channelsOf, convBlock, separableBlock, sizeOf } from './blocks.ts';
+import { classify, type Head } from './mmseg-segmentor.ts';
+
+export interface HeadOptions {
+  readonly index: number;
+  readonly channels: number;
+  readonly numClasses: number;
+  readonly dropout?: number;
+}
+
+function feature(features: readonly Tensor[], index: number): Tensor {
+  const chosen = features[index < 0 ? features.length + index : index];
+  if (chosen === undefined) throw new RangeError(`no feature map ${index}`);
+  return chosen;
+}
+
+export interface FcnHeadOptions extends HeadOptions {
+  readonly convs: number;
+  readonly concatInput: boolean;
+  readonly kernel?: number;
+}
+
+/** FCNHead: n convolutions, optionally joined with the input. */
+export function fcnHead(options: FcnHeadOptions): Head {
+  return (t, features) =>
+    classify(t, fcnFeature(t, feature(features, options.index), options), options.numClasses, options.dropout);
+}
+
+export function fcnFeature(t: Tape, x: Tensor, { convs, concatInput, channels, kernel = 3 }: FcnHeadOptions): Tensor {
+  const padding = Math.floor(kernel / 2);
+  const hidden = t.call('convs', x, () => {
+    let out = x;
+    for (let index = 0; index < convs; index += 1)
+      out = convBlock(t, `${index}`, out, { out: channels, kernel, padding });
+    return out;
+  });
+  if (!concatInput) return hidden;
+  const joined = concat(t, [x, hidden], 1);
+  t.keep(hidden);
+  return convBlock(t, 'conv_cat', joined, { out: channels, kernel, padding });
+}
+
+/** Pyramid pooling module: pooled, projected and resized maps, all alive until it returns. */
+export function pyramidPooling(
+  t: Tape,
+  x: Tensor,
+  { channels, scales = [1, 2, 3, 6] }: { channels: number; scales?: readonly number[] },
+): Tensor[] {
+  return t.call('psp_modules', x, () => {
+    const outputs = scales.map((side, index) => {
+      const pooled = t.call(`${index}`, x, () =>
+        convBlock(t, '1', adaptiveAveragePool(t, x, side), { out: channels, kernel: 1 }),
+      );
+      return resize(t, pooled, sizeOf(x));
+    });
+    t.keep(...outputs);
+    return outputs;
+  });
+}
+
+export function pspFeature(t: Tape, x: Tensor, channels: number): Tensor {
+  const parts = [x, ...pyramidPooling(t, x, { channels })];
+  const joined = concat(t, parts, 1);
+  const out = convBlock(t, 'bottleneck', joined, { out: channels, kernel: 3, padding: 1 });
+  t.keep(joined);
+  return out;
+}
+
+export function pspHead(options: HeadOptions): Head {
+  return (t, features) =>
+    classify(t, pspFeature(t, feature(features, options.index), options.channels), options.numClasses, options.dropout);
+}
+
+export interface AsppOptions extends HeadOptions {
+  readonly dilations: readonly number[];
+  readonly separable?: boolean;
+}
+
+function asppFeature(t: Tape, x: Tensor, { channels, dilations, separable = false }: AsppOptions): Tensor {
+  const pooled = t.call('image_pool', x, () =>
+    convBlock(t, '1', adaptiveAveragePool(t, x, 1), { out: channels, kernel: 1 }),
+  );
+  const outputs = [resize(t, pooled, sizeOf(x))];
+  t.call('aspp_modules', x, () => {
+    dilations.forEach((dilation, index) =>
+      outputs.push(asppBranch(t, x, { name: `${index}`, dilation, channels, separable })),
+    );
+  });
+  const joined = concat(t, outputs, 1);
+  const out = convBlock(t, 'bottleneck', joined, { out: channels, kernel: 3, padding: 1 });
+  t.keep(joined);
+  return out;
+}
+
+function asppBranch(
+  t: Tape,
+  x: Tensor,
+  branch: { name: string; dilation: number; channels: number; separable: boolean },
+): Tensor {
+  const { name, dilation, channels, separable } = branch;
+  if (dilation === 1) return convBlock(t, name, x, { out: channels, kernel: 1 });
+  if (separable) return separableBlock(t, name, x, { out: channels, dilation });
+  return convBlock(t, name, x, { out: channels, kernel: 3, padding: dilation, dilation });
+}
+
+export function asppHead(options: AsppOptions): Head {
+  return (t, features) =>
+    classify(t, asppFeature(t, feature(features, options.index), options), options.numClasses, options.dropout);
+}
+
+/** DepthwiseSeparableASPPHead of DeepLabV3+: ASPP, a projected early map, two separable convolutions. */
+export function separableAsppHead(options: AsppOptions & { earlyChannels: number }): Head {
+  return (t, features) => {
+    const out = asppFeature(t, feature(features, options.index), { ...options, separable: true });
+    const merged = options.earlyChannels > 0 ? withEarly(t, out, feature(features, 0), options.earlyChannels) : out;
+    const refined = t.call('sep_bottleneck', merged, () => {
+      const first = separableBlock(t, '0', merged, { out: options.channels });
+      return separableBlock(t, '1', first, { out: options.channels });
+    });
+    return classify(t, refined, options.numClasses, options.dropout);
+  };
+}
+
+function withEarly(t: Tape, out: Tensor, early: Tensor, channels: number): Tensor {
+  const projected = convBlock(t, 'c1_bottleneck', early, { out: channels, kernel: 1 });
+  const resized = resize(t, out, sizeOf(projected));
+  const joined = concat(t, [resized, projected], 1);
+  t.keep(projected);
+  return joined;
+}
+
+export { channelsOf, feature };

@@ -1,0 +1,133 @@
+import { BackwardWalk, type Peak } from './tape/backward.ts';
+import type { Node, Storage, Tensor } from './tape/storage.ts';
+import { Param } from './tape/storage.ts';
+import type { Tape } from './tape/tape.ts';
+
+/** What one iteration does to memory; bytes above `base`. */
+export interface Replay {
+  readonly forward: Peak;
+  readonly backward: Peak;
+  /** Alive after the loss was computed. */
+  readonly saved: number;
+  /** Gradients of all parameters that receive one. */
+  readonly gradientBytes: number;
+}
+
+export interface ReplayOptions {
+  readonly fanInCopies: boolean;
+  readonly residentGradients: boolean;
+}
+
+/** Runs lifetimes over a finished forward tape: one linear scan, then the backward walk from `loss`. */
+export function replay(t: Tape, loss: Tensor, options: ReplayOptions): Replay {
+  t.exitAutocast();
+  t.held.push(loss.storage);
+  if (loss.node !== null) markReachable(loss.node);
+  settleHolders(t);
+  const forward = scanForward(t);
+  const saved = heldBytes(t);
+  const walk = new BackwardWalk(t, saved, { ...options, stopAt: -1 });
+  if (loss.node !== null) walk.run(loss.node);
+  return { forward, backward: walk.peak, saved, gradientBytes: walk.gradientBytes };
+}
+
+/** Validation: nothing is kept. */
+export function replayWithoutGradient(t: Tape): Peak {
+  t.exitAutocast();
+  return scanForward(t);
+}
+
+/** A second walk that stops at the peak, to see what is alive there. */
+export function walkTo(t: Tape, loss: Tensor, options: ReplayOptions & { stopAt: number }): BackwardWalk {
+  for (const node of t.nodes) {
+    node.grads = undefined;
+    if (node.region !== null) resetRegions(node);
+  }
+  for (const param of t.params) {
+    param.pending = 0;
+    param.grad = undefined;
+  }
+  if (loss.node !== null) markReachable(loss.node);
+  settleHolders(t);
+  const walk = new BackwardWalk(t, heldBytes(t), options);
+  if (loss.node !== null) walk.run(loss.node);
+  return walk;
+}
+
+function resetRegions(node: Node): void {
+  for (let { region } = node; region !== null; region = region.parent) region.replayed = false;
+}
+
+function markReachable(root: Node): void {
+  const stack = [root];
+  const seen = new Set<Node>([root]);
+  root.reachable = true;
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    for (const { edge } of node.inputs) {
+      if (edge === null) continue;
+      if (edge instanceof Param) edge.pending += 1;
+      else if (!seen.has(edge.node)) {
+        seen.add(edge.node);
+        edge.node.reachable = true;
+        stack.push(edge.node);
+      }
+    }
+  }
+}
+
+/** Who holds what at the end of the forward pass. */
+function settleHolders(t: Tape): void {
+  for (const storage of t.storages) storage.holders = 0;
+  for (const storage of t.held) storage.holders += 1;
+  const regions = new Set<NonNullable<Node['region']>>();
+  for (let index = t.nodes.length - 1; index >= 0; index -= 1) {
+    const node = t.nodes[index];
+    if (node === undefined) continue;
+    if (!node.reachable) extendDeadGraph(node);
+    else if (node.region === null) for (const storage of node.saved) storage.holders += 1;
+    else {
+      let { region } = node;
+      while (region.parent !== null) region = region.parent;
+      regions.add(region);
+    }
+  }
+  for (const region of regions) for (const input of region.inputs) input.holders += 1;
+}
+
+/** A graph that the loss does not depend on lives as long as the tensor that ends it. */
+function extendDeadGraph(node: Node): void {
+  const death = node.outputs.reduce((latest, output) => Math.max(latest, output.storage.death), 0);
+  for (const storage of node.saved) if (storage.death < death) storage.death = death;
+}
+
+function heldBytes(t: Tape): number {
+  return t.storages.reduce((sum, storage) => (storage.holders > 0 ? sum + storage.bytes : sum), 0);
+}
+
+function scanForward(t: Tape): Peak {
+  const delta = new Float64Array(t.now + 3);
+  for (const storage of t.storages) {
+    delta[storage.birth] = (delta[storage.birth] ?? 0) + storage.bytes;
+    if (storage.holders === 0) delta[storage.death + 1] = (delta[storage.death + 1] ?? 0) - storage.bytes;
+  }
+  const peak: Peak = { bytes: 0, withKernels: 0, operation: '', scope: 0, mark: -1 };
+  let current = 0;
+  for (let operation = 0; operation <= t.now; operation += 1) {
+    current += delta[operation] ?? 0;
+    const total = current + (t.kernelBytes.get(operation) ?? 0);
+    if (current > peak.bytes) peak.bytes = current;
+    if (total <= peak.withKernels) continue;
+    peak.withKernels = total;
+    peak.operation = t.operationNames[operation] ?? '';
+    peak.scope = t.operationScopes[operation] ?? 0;
+    peak.mark = operation;
+  }
+  return peak;
+}
+
+/** Storages alive during a forward operation. */
+export function aliveAt(t: Tape, operation: number): Storage[] {
+  return t.storages.filter(
+    (storage) => storage.birth <= operation && (storage.holders > 0 || storage.death >= operation),
+  );
+}

@@ -1,0 +1,270 @@
+import {
+  type DType,
+  elements,
+  type Grad,
+  type GradBuffer,
+  type GradientWalk,
+  itemSize,
+  type Node,
+  Param,
+  type Region,
+  roundToBlock,
+  type Storage,
+} from './storage.ts';
+import type { Tape } from './tape.ts';
+
+/** Highest live bytes of a phase, without and with kernel-internal memory, and where they occur. */
+export interface Peak {
+  bytes: number;
+  withKernels: number;
+  operation: string;
+  scope: number;
+  /** Index of the measuring point, for a second walk that stops there. */
+  mark: number;
+}
+
+export interface BackwardOptions {
+  readonly fanInCopies: boolean;
+  /** Gradients of parameters exist before backward and stay: an incoming one is added and freed. */
+  readonly residentGradients: boolean;
+  /** Stop at this measuring point (explanations), or -1. */
+  readonly stopAt: number;
+}
+
+class Stop extends Error {}
+
+/** Walks the graph in reverse order of creation, the way the autograd engine does on one device. */
+export class BackwardWalk implements GradientWalk {
+  readonly peak: Peak = { bytes: 0, withKernels: 0, operation: '', scope: 0, mark: -1 };
+  readonly buffers = new Set<GradBuffer>();
+  /** Bytes of parameter gradients that exist at the end. */
+  gradientBytes = 0;
+  private current: number;
+  private marks = 0;
+  private kernel = 0;
+  private node: Node | null = null;
+  private readonly emitted: { index: number; grad: Grad }[] = [];
+  private readonly tape: Tape;
+  private readonly options: BackwardOptions;
+
+  /** @param start live bytes above `base` after the forward pass. */
+  constructor(tape: Tape, start: number, options: BackwardOptions) {
+    this.tape = tape;
+    this.current = start;
+    this.options = options;
+  }
+
+  /** Runs from the loss; false when stopped at `stopAt`. */
+  run(root: Node): boolean {
+    try {
+      root.grads = root.outputs.map((output) => this.fresh(output.shape, output.dtype));
+      const held = root.grads.map((grad) => (grad === undefined ? undefined : this.share(grad)));
+      for (let index = this.tape.nodes.length - 1; index >= 0; index -= 1) {
+        const node = this.tape.nodes[index];
+        if (node?.reachable === true) this.process(node);
+      }
+      for (const grad of held) if (grad !== undefined) this.release(grad.buffer);
+      return true;
+    } catch (error) {
+      if (error instanceof Stop) return false;
+      throw error;
+    }
+  }
+
+  private process(node: Node): void {
+    const { grads } = node;
+    this.node = node;
+    if (node.region !== null && node.saved.length > 0) this.replay(node.region);
+    if (grads !== undefined) {
+      node.rule(this, node, grads);
+      this.mark();
+      this.kernel = 0;
+      node.grads = undefined;
+      for (const grad of grads) if (grad !== undefined) this.release(grad.buffer);
+    }
+    for (const storage of node.saved) this.releaseStorage(storage);
+    this.leaveRegion(node);
+    const delivered = this.emitted.splice(0);
+    for (const { index, grad } of delivered) this.deliver(node, index, grad);
+  }
+
+  private deliver(node: Node, index: number, grad: Grad): void {
+    const input = node.inputs[index];
+    const edge = input?.edge ?? null;
+    if (input === undefined || edge === null) {
+      this.release(grad.buffer);
+      return;
+    }
+    if (edge instanceof Param) {
+      edge.grad = edge.grad === undefined ? grad : this.sum(edge.grad, grad, input);
+      edge.pending -= 1;
+      if (edge.pending === 0) this.accumulate(edge);
+      return;
+    }
+    edge.node.grads ??= new Array<Grad | undefined>(edge.node.outputs.length).fill(undefined);
+    const present = edge.node.grads[edge.slot];
+    edge.node.grads[edge.slot] = present === undefined ? grad : this.sum(present, grad, input);
+  }
+
+  /** Gradients that meet at a branch. */
+  private sum(present: Grad, grad: Grad, input: { shape: readonly number[]; dtype: DType }): Grad {
+    if (!this.options.fanInCopies && present.buffer.refs === 1 && present.whole) {
+      this.mark();
+      this.release(grad.buffer);
+      return present;
+    }
+    const total = this.fresh(input.shape, input.dtype, present.strides);
+    this.mark();
+    this.release(present.buffer);
+    this.release(grad.buffer);
+    return total;
+  }
+
+  private accumulate(param: Param): void {
+    const { grad } = param;
+    param.grad = undefined;
+    param.receivesGradient = true;
+    this.gradientBytes += param.storage.bytes;
+    if (grad === undefined) return;
+    if (this.options.residentGradients) {
+      this.release(grad.buffer);
+      return;
+    }
+    if (grad.buffer.refs > 1 || !grad.whole) {
+      this.fresh(param.shape, 'float');
+      this.mark();
+      this.release(grad.buffer);
+    }
+  }
+
+  fresh(shape: readonly number[], dtype: DType, strides: readonly number[] | null = null): Grad {
+    const buffer = this.buffer(roundToBlock(elements(shape) * itemSize(dtype)));
+    return { buffer, strides, whole: true };
+  }
+
+  transient(bytes: number): GradBuffer {
+    return this.buffer(roundToBlock(bytes));
+  }
+
+  private buffer(bytes: number): GradBuffer {
+    const buffer = { bytes, scope: this.node?.scope ?? 0, refs: 1 };
+    this.current += bytes;
+    if (this.options.stopAt >= 0) this.buffers.add(buffer);
+    if (this.current > this.peak.bytes) this.mark();
+    return buffer;
+  }
+
+  share(grad: Grad, view?: { strides: readonly number[] | null; whole: boolean }): Grad {
+    grad.buffer.refs += 1;
+    return view === undefined ? grad : { buffer: grad.buffer, ...view };
+  }
+
+  release(buffer: GradBuffer): void {
+    buffer.refs -= 1;
+    if (buffer.refs > 0) return;
+    this.current -= buffer.bytes;
+    if (this.options.stopAt >= 0) this.buffers.delete(buffer);
+  }
+
+  kernelBytes(bytes: number): void {
+    this.kernel = bytes;
+    this.mark();
+    this.kernel = 0;
+  }
+
+  emit(index: number, grad: Grad): void {
+    this.emitted.push({ index, grad });
+  }
+
+  drop(grad: Grad): void {
+    const grads = this.node?.grads;
+    const at = grads?.indexOf(grad) ?? -1;
+    if (grads === undefined || at < 0) return;
+    grads[at] = undefined;
+    this.release(grad.buffer);
+  }
+
+  private mark(): void {
+    const { peak } = this;
+    if (this.current > peak.bytes) peak.bytes = this.current;
+    const total = this.current + this.kernel;
+    if (total > peak.withKernels) {
+      peak.withKernels = total;
+      peak.operation = this.node?.name ?? '';
+      peak.scope = this.node?.scope ?? 0;
+      peak.mark = this.marks;
+    }
+    if (this.marks === this.options.stopAt) throw new Stop();
+    this.marks += 1;
+  }
+
+  private releaseStorage(storage: Storage): void {
+    if (storage.resident || storage.holders === 0) return;
+    storage.holders -= 1;
+    if (storage.holders === 0) this.current -= storage.bytes;
+  }
+
+  /** Inputs of a region are kept until its last node is done. */
+  private leaveRegion(node: Node): void {
+    let { region } = node;
+    while (region !== null && node.index === this.firstReachable(region)) {
+      for (const input of region.inputs) this.releaseStorage(input);
+      region = region.parent;
+    }
+  }
+
+  private firstReachable(region: Region): number {
+    for (let index = region.firstNode; index < region.lastNode; index += 1) {
+      if (this.tape.nodes[index]?.reachable === true) return index;
+    }
+    return -1;
+  }
+
+  /** Runs the operations of a region again; what its nodes saved is alive afterwards. */
+  private replay(region: Region): void {
+    if (region.replayed) return;
+    if (region.parent !== null) this.replay(region.parent);
+    region.replayed = true;
+    const stop = this.adopt(region);
+    const size = stop - region.firstOperation + 2;
+    const delta = new Array<number>(Math.max(size, 1)).fill(0);
+    for (let index = region.firstStorage; index < region.lastStorage; index += 1) {
+      const storage = this.tape.storages[index];
+      if (storage === undefined || storage.birth > stop) continue;
+      const birth = storage.birth - region.firstOperation;
+      delta[birth] = (delta[birth] ?? 0) + storage.bytes;
+      if (storage.holders > 0) continue;
+      const after = Math.min(storage.death, stop) - region.firstOperation + 1;
+      delta[after] = (delta[after] ?? 0) - storage.bytes;
+    }
+    for (const change of delta) {
+      this.current += change;
+      if (this.current > this.peak.bytes) this.mark();
+    }
+  }
+
+  /** Adds the holders that exist after a replay; returns the operation at which it stops early. */
+  private adopt(region: Region): number {
+    let stop = region.firstOperation - 1;
+    const inner = new Set<Region>();
+    for (let index = region.firstNode; index < region.lastNode; index += 1) {
+      const node = this.tape.nodes[index];
+      if (node === undefined || !node.reachable || node.region === null) continue;
+      if (node.region === region) {
+        for (const storage of node.saved) hold(storage, region);
+        if (node.saved.length > 0) stop = node.at;
+      } else if (node.region.parent === region) inner.add(node.region);
+    }
+    for (const child of inner) {
+      for (const input of child.inputs) hold(input, region);
+      stop = Math.max(stop, child.lastOperation);
+    }
+    return stop;
+  }
+}
+
+/** Memory from outside that nobody kept is gone: a replay cannot bring it back. */
+function hold(storage: Storage, region: Region): void {
+  if (storage.birth < region.firstOperation && storage.holders === 0) return;
+  storage.holders += 1;
+}

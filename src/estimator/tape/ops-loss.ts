@@ -1,0 +1,116 @@
+import { logSoftmax } from './ops-activation.ts';
+import { byteSize, cast, constant, multiply, scale, shift, toFloat, unary } from './ops-core.ts';
+import { mean, sum } from './ops-layers.ts';
+import { emitFresh } from './rules.ts';
+import { type BackwardRule, elements, type Tensor } from './storage.ts';
+import type { Tape } from './tape.ts';
+
+/** Number of pixels (everything but the class axis) of B×C×… logits. */
+function pixels(logits: Tensor): number {
+  return elements(logits.shape) / (logits.shape[1] ?? 1);
+}
+
+/** `F.nll_loss` on log-probabilities (fp32 list): keeps them, the target and the total weight. `reduced`: a mean, else one value per pixel. */
+export function nllLoss(t: Tape, logProbabilities: Tensor, target: Tensor, reduced: boolean): Tensor {
+  const input = toFloat(t, logProbabilities);
+  t.begin('nll_loss', [logProbabilities, input, target]);
+  const [batch = 1, , ...rest] = input.shape;
+  const shape = reduced ? [] : [batch, ...rest];
+  const storage = t.allocate(shape, 'float');
+  const totalWeight = t.allocateBytes(4);
+  t.work('reduction', false, { macs: 0, bytes: byteSize(target) + storage.bytes });
+  const rule: BackwardRule = (walk, node) => emitFresh(walk, node, 0);
+  return t.result(
+    { storage, shape, dtype: 'float' },
+    { name: 'nll_loss', inputs: [input], saved: [input.storage, target.storage, totalWeight], rule },
+  );
+}
+
+/** `F.cross_entropy`: 16-bit logits give a 16-bit log-softmax and an fp32 cast of it (6 B a logit). */
+export function crossEntropy(t: Tape, logits: Tensor, target: Tensor, reduced = true): Tensor {
+  return nllLoss(t, logSoftmax(t, logits, true), target, reduced);
+}
+
+/** `F.binary_cross_entropy_with_logits` with a mean (fp32 list): keeps logits and float target; two full-size temporaries in the kernel. */
+export function binaryCrossEntropy(t: Tape, logits: Tensor, target: Tensor, reduced = true): Tensor {
+  const input = toFloat(t, logits);
+  t.begin('binary_cross_entropy_with_logits', [logits, input, target]);
+  const shape = reduced ? [] : input.shape;
+  const map = t.allocate(input.shape, 'float');
+  if (t.options.kernelTemporaries) t.kernel(2 * byteSize(input));
+  const storage = reduced ? t.allocateBytes(4) : map;
+  t.work('pointwise', false, { macs: 0, bytes: 3 * byteSize(input) });
+  const rule: BackwardRule = (walk, node) => emitFresh(walk, node, 0);
+  return t.result(
+    { storage, shape, dtype: 'float' },
+    { name: 'binary_cross_entropy_with_logits', inputs: [input], saved: [input.storage, target.storage], rule },
+  );
+}
+
+/**
+ * `top-1` accuracy after each MMSegmentation loss; the logits are alive meanwhile, which often makes the forward peak
+ * (mmseg/models/losses/accuracy.py, 1.2.2).
+ */
+export function accuracy(t: Tape, logits: Tensor, target: Tensor): void {
+  const count = pixels(logits);
+  t.begin('topk', [logits]);
+  const values = t.allocateBytes(count * (logits.dtype === 'half' ? 2 : 4));
+  const labels = t.allocateBytes(8 * count);
+  const equal = constant(t, 'eq', [count], 'byte');
+  const valid = constant(t, 'ne', [count], 'byte');
+  t.begin('index', [equal, valid]);
+  const correct = t.allocateBytes(count);
+  const float = constant(t, 'to', [count], 'float');
+  const total = [constant(t, 'sum', [1], 'float'), constant(t, 'add', [1], 'float')];
+  t.keep(float);
+  const mask = constant(t, 'ne', [count], 'byte');
+  t.begin('index', [target, mask]);
+  t.allocateBytes(8 * count);
+  t.begin('mul_', [logits]);
+  for (const storage of [values, labels, correct]) storage.death = t.now;
+  t.keep(...total);
+}
+
+/** Soft Dice as segmentation_models_pytorch 0.6 writes it: multiclass with a one-hot target, binary with a float one. */
+export function diceLoss(t: Tape, logits: Tensor, target: Tensor): Tensor {
+  const [batch = 1, classes = 1, height = 1, width = 1] = logits.shape;
+  const area = height * width;
+  const probabilities =
+    classes === 1 ? diceSigmoid(t, logits) : unary(t, logSoftmax(t, logits), 'exp', { keeps: 'output' });
+  const truth = classes === 1 ? target : oneHot(t, [batch, classes, area]);
+  const product = multiply(t, probabilities, truth);
+  const intersection = sum(t, product, [0, 2, 3], false);
+  const cardinality = sum(t, addTarget(t, probabilities, truth), [0, 2, 3], false);
+  const scores = multiply(t, scale(t, shift(t, intersection)), shift(t, cardinality), { name: 'div' });
+  const loss = scale(t, shift(t, scores));
+  t.keep(probabilities, truth, intersection, cardinality, scores);
+  return mean(t, multiply(t, loss, constant(t, 'to', [classes], 'float')), [0], false);
+}
+
+function diceSigmoid(t: Tape, logits: Tensor): Tensor {
+  const log = unary(t, toFloat(t, logits), 'logsigmoid', { keeps: 'input' });
+  return unary(t, log, 'exp', { keeps: 'output' });
+}
+
+function oneHot(t: Tape, [batch = 1, classes = 1, area = 1]: readonly number[]): Tensor {
+  const hot = constant(t, 'one_hot', [batch, area, classes], 'long');
+  const float = constant(t, 'mul', [batch, classes, area], 'float');
+  t.keep(hot);
+  return float;
+}
+
+function addTarget(t: Tape, probabilities: Tensor, truth: Tensor): Tensor {
+  t.begin('add', [probabilities, truth]);
+  const storage = t.allocate(probabilities.shape, 'float');
+  t.work('pointwise', false, { macs: 0, bytes: 3 * byteSize(probabilities) });
+  const rule: BackwardRule = (walk, _node, grads) => {
+    const grad = grads[0];
+    if (grad !== undefined) walk.emit(0, walk.share(grad));
+  };
+  return t.result(
+    { storage, shape: probabilities.shape, dtype: 'float' },
+    { name: 'add', inputs: [probabilities], saved: [], rule },
+  );
+}
+
+export { cast };

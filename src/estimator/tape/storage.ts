@@ -1,0 +1,207 @@
+/** Element types that matter for memory; bfloat16 counts as `half`. */
+export type DType = 'float' | 'half' | 'long' | 'byte';
+
+/** Bytes per element. */
+export function itemSize(dtype: DType): number {
+  switch (dtype) {
+    case 'float':
+      return 4;
+    case 'half':
+      return 2;
+    case 'long':
+      return 8;
+    case 'byte':
+      return 1;
+  }
+}
+
+/** The CUDA caching allocator hands out multiples of 512 B (kMinBlockSize, c10/cuda/CUDACachingAllocator.cpp, read 2026-11). */
+const BLOCK = 512;
+
+export function roundToBlock(bytes: number): number {
+  return Math.ceil(bytes / BLOCK) * BLOCK;
+}
+
+export function elements(shape: readonly number[]): number {
+  let product = 1;
+  for (const side of shape) product *= side;
+  return product;
+}
+
+export function storageBytes(shape: readonly number[], dtype: DType): number {
+  return roundToBlock(elements(shape) * itemSize(dtype));
+}
+
+/** Memory of one or several tensors. Lives from operation `birth` to operation `death`, longer if autograd keeps it. */
+export class Storage {
+  readonly bytes: number;
+  readonly birth: number;
+  /** Index of the last operation during which something refers to it. */
+  death: number;
+  /** Module in which it was made (index into `Tape.scopes`). */
+  readonly scope: number;
+  /** Holders that outlive the forward pass: saved by a node, kept by a checkpoint, held by the training loop. */
+  holders = 0;
+  /** Weights, buffers, input, target: alive for the whole iteration and counted in `base`. */
+  readonly resident: boolean;
+
+  constructor(bytes: number, birth: number, scope: number, resident: boolean) {
+    this.bytes = bytes;
+    this.birth = birth;
+    this.death = birth;
+    this.scope = scope;
+    this.resident = resident;
+  }
+}
+
+/** A trainable or frozen weight. */
+export class Param {
+  readonly storage: Storage;
+  readonly shape: readonly number[];
+  readonly trainable: boolean;
+  /** Gradient parts that have arrived in this backward pass. */
+  grad: Grad | undefined;
+  /** How many nodes still have to deliver to it. */
+  pending = 0;
+  receivesGradient = false;
+  /** 16-bit copy kept by autocast until it exits. */
+  cast: Tensor | undefined;
+
+  constructor(storage: Storage, shape: readonly number[], trainable: boolean) {
+    this.storage = storage;
+    this.shape = shape;
+    this.trainable = trainable;
+  }
+}
+
+/** Memory of gradients, shared by views of it. */
+export interface GradBuffer {
+  readonly bytes: number;
+  readonly scope: number;
+  refs: number;
+}
+
+/** A gradient on its way: `strides` null means row-major; `whole` is false for a slice or an expanded scalar. */
+export interface Grad {
+  readonly buffer: GradBuffer;
+  readonly strides: readonly number[] | null;
+  readonly whole: boolean;
+}
+
+export class Tensor {
+  readonly storage: Storage;
+  readonly shape: readonly number[];
+  /** Null: row-major without gaps. */
+  readonly strides: readonly number[] | null;
+  readonly dtype: DType;
+  /** The operation that made it, when a gradient flows back through it. */
+  readonly node: Node | null;
+  /** Which output of `node` it is. */
+  readonly slot: number;
+  readonly param: Param | null;
+
+  constructor(storage: Storage, shape: readonly number[], dtype: DType, options: TensorOptions = NO_OPTIONS) {
+    this.storage = storage;
+    this.shape = shape;
+    this.dtype = dtype;
+    this.strides = options.strides ?? null;
+    this.node = options.node ?? null;
+    this.slot = options.slot ?? 0;
+    this.param = options.param ?? null;
+  }
+
+  get requiresGrad(): boolean {
+    return this.node !== null || this.param?.trainable === true;
+  }
+}
+
+interface TensorOptions {
+  readonly strides?: readonly number[] | null;
+  readonly node?: Node | null;
+  readonly slot?: number;
+  readonly param?: Param | null;
+}
+
+const NO_OPTIONS: TensorOptions = {};
+
+/** Where a gradient goes next. */
+export type Edge = { readonly node: Node; readonly slot: number } | Param | null;
+
+/** What an input of a node looked like: enough to allocate its gradient. */
+export interface InputMeta {
+  readonly edge: Edge;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[] | null;
+  readonly dtype: DType;
+}
+
+/** Region that is replayed in backward instead of being kept. */
+export interface Region {
+  readonly parent: Region | null;
+  readonly firstOperation: number;
+  readonly firstStorage: number;
+  readonly firstNode: number;
+  lastOperation: number;
+  lastStorage: number;
+  lastNode: number;
+  readonly inputs: readonly Storage[];
+  replayed: boolean;
+}
+
+/** One recorded operation of the autograd graph; nodes are processed in reverse order of creation. */
+export class Node {
+  readonly name: string;
+  readonly inputs: readonly InputMeta[];
+  readonly saved: readonly Storage[];
+  readonly rule: BackwardRule;
+  /** Shape, dtype of each output. */
+  readonly outputs: readonly OutputMeta[];
+  /** Operation index of the forward call. */
+  readonly at: number;
+  readonly scope: number;
+  readonly region: Region | null;
+  /** Position in `Tape.nodes`. */
+  readonly index: number;
+  grads: (Grad | undefined)[] | undefined;
+  reachable = false;
+
+  constructor(
+    fields: Pick<Node, 'name' | 'inputs' | 'saved' | 'rule' | 'outputs' | 'at' | 'scope' | 'region' | 'index'>,
+  ) {
+    this.name = fields.name;
+    this.inputs = fields.inputs;
+    this.saved = fields.saved;
+    this.rule = fields.rule;
+    this.outputs = fields.outputs;
+    this.at = fields.at;
+    this.scope = fields.scope;
+    this.region = fields.region;
+    this.index = fields.index;
+  }
+}
+
+export interface OutputMeta {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly storage: Storage;
+}
+
+/** Computes the gradients of a node's inputs; see `backward.ts` for what it may call. */
+export type BackwardRule = (walk: GradientWalk, node: Node, grads: readonly (Grad | undefined)[]) => void;
+
+/** What a backward rule may do. */
+export interface GradientWalk {
+  /** New gradient memory for `shape`; counts towards the peak at once. */
+  fresh(shape: readonly number[], dtype: DType, strides?: readonly number[] | null): Grad;
+  /** Another reference to the same memory (a view, or the gradient itself). */
+  share(grad: Grad, view?: { strides: readonly number[] | null; whole: boolean }): Grad;
+  /** Memory that lives only inside the node. */
+  transient(bytes: number): GradBuffer;
+  release(buffer: GradBuffer): void;
+  /** Kernel-internal bytes that exist now: counted only in `allocatedPeak`. */
+  kernelBytes(bytes: number): void;
+  /** Hands the gradient of input `index` on. */
+  emit(index: number, grad: Grad): void;
+  /** Frees the incoming gradient before the node ends (a clone has replaced it). */
+  drop(grad: Grad): void;
+}

@@ -1,0 +1,325 @@
+import {
+  type BackwardRule,
+  type DType,
+  elements,
+  type InputMeta,
+  Node,
+  Param,
+  type Region,
+  roundToBlock,
+  Storage,
+  storageBytes,
+  Tensor,
+} from './storage.ts';
+
+/** Rules that changed between versions of torch (docs/estimator.md, "torch versions"). */
+export interface TorchRules {
+  /** Before 1.11 softmax and log_softmax kept their input too. */
+  readonly softmaxKeepsInput: boolean;
+  /** Before 2.0 in-place ReLU6 kept its result instead of a clone of the input. */
+  readonly relu6KeepsResult: boolean;
+  /** Before 1.7 mmcv's hard-swish was `x·relu6(x+3)/6`. */
+  readonly composedHardswish: boolean;
+}
+
+export interface TapeOptions {
+  /** 16-bit type of autocast, or null. */
+  readonly autocast: 'fp16' | 'bf16' | null;
+  /** False: validation (no gradient, evaluation mode). */
+  readonly training: boolean;
+  readonly rules: TorchRules;
+  readonly convWorkspace: boolean;
+  readonly kernelTemporaries: boolean;
+  /** Fake-tensor traces sum and add out of place where a GPU works in place. */
+  readonly fanInCopies: boolean;
+}
+
+export type WorkKind =
+  | 'convolution'
+  | 'depthwise'
+  | 'matmul'
+  | 'attention'
+  | 'pointwise'
+  | 'normalization'
+  | 'resample'
+  | 'reduction';
+
+export interface OperationWork {
+  readonly kind: WorkKind;
+  readonly half: boolean;
+  readonly macs: number;
+  readonly bytes: number;
+}
+
+export interface Scope {
+  readonly path: string;
+  readonly parent: number;
+  readonly children: Map<string, number>;
+}
+
+/** The output of an operation before it becomes a tensor. */
+export interface Output {
+  readonly storage: Storage;
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly strides?: readonly number[] | null;
+}
+
+export interface Recorded {
+  readonly name: string;
+  readonly inputs: readonly Tensor[];
+  readonly saved: readonly Storage[];
+  readonly rule: BackwardRule;
+}
+
+/**
+ * Runs a network symbolically: every operation makes storages and, when a gradient flows through it, a node.
+ * Network code never frees anything; lifetimes follow from `touch` (last use), `call` (a module holds its arguments
+ * until it returns) and `keep` (a local variable lives to here).
+ */
+export class Tape {
+  readonly options: TapeOptions;
+  readonly storages: Storage[] = [];
+  readonly nodes: Node[] = [];
+  readonly params: Param[] = [];
+  readonly scopes: Scope[] = [{ path: '', parent: -1, children: new Map() }];
+  readonly operationNames: string[] = [];
+  readonly operationScopes: number[] = [];
+  readonly works: OperationWork[] = [];
+  /** Kernel-internal bytes by operation, outside of what traces count. */
+  readonly kernelBytes = new Map<number, number>();
+  parameterCount = 0;
+  trainableCount = 0;
+  parameterBytes = 0;
+  bufferBytes = 0;
+  inputBytes = 0;
+  targetBytes = 0;
+  macs = 0;
+  /** Tensors that the training loop keeps through backward. */
+  readonly held: Storage[] = [];
+  /** Index of the operation executed last. */
+  now = -1;
+  private scope = 0;
+  private frozenDepth = 0;
+  private autocastDepth: number;
+  private region: Region | null = null;
+  private readonly casts: Storage[] = [];
+
+  constructor(options: TapeOptions) {
+    this.options = options;
+    this.autocastDepth = options.autocast === null ? 0 : 1;
+  }
+
+  get training(): boolean {
+    return this.options.training;
+  }
+
+  get autocast(): boolean {
+    return this.autocastDepth > 0;
+  }
+
+  /** Weight of the given shape; frozen inside `freeze`. */
+  param(...shape: number[]): Tensor {
+    const count = elements(shape);
+    const trainable = this.frozenDepth === 0;
+    const storage = new Storage(roundToBlock(4 * count), -1, this.scope, true);
+    this.parameterCount += count;
+    if (trainable) this.trainableCount += count;
+    this.parameterBytes += storage.bytes;
+    const param = new Param(storage, shape, trainable);
+    this.params.push(param);
+    return new Tensor(storage, shape, 'float', { param });
+  }
+
+  /** Non-trained state of a module (running statistics, index tables). */
+  buffer(shape: readonly number[], dtype: DType = 'float'): Tensor {
+    const storage = new Storage(storageBytes(shape, dtype), -1, this.scope, true);
+    this.bufferBytes += storage.bytes;
+    return new Tensor(storage, shape, dtype);
+  }
+
+  input(shape: readonly number[], dtype: DType = 'float'): Tensor {
+    const storage = new Storage(storageBytes(shape, dtype), -1, 0, true);
+    this.inputBytes += storage.bytes;
+    return new Tensor(storage, shape, dtype);
+  }
+
+  target(shape: readonly number[], dtype: DType): Tensor {
+    const storage = new Storage(storageBytes(shape, dtype), -1, 0, true);
+    this.targetBytes += storage.bytes;
+    return new Tensor(storage, shape, dtype);
+  }
+
+  /** Parameters made inside are not trained. */
+  freeze<T>(frozen: boolean, body: () => T): T {
+    if (!frozen) return body();
+    this.frozenDepth += 1;
+    const result = body();
+    this.frozenDepth -= 1;
+    return result;
+  }
+
+  /** A module call: names what is made inside, and holds `args` until it returns, as `nn.Module.__call__` does. */
+  call<T>(name: string, args: Tensor | readonly Tensor[], body: () => T): T {
+    const outer = this.scope;
+    if (name !== '') this.scope = this.child(outer, name);
+    const result = body();
+    this.scope = outer;
+    if (args instanceof Tensor) args.storage.death = this.now;
+    else for (const arg of args) arg.storage.death = this.now;
+    return result;
+  }
+
+  /** Names what is made inside without holding anything. */
+  within<T>(name: string, body: () => T): T {
+    const outer = this.scope;
+    this.scope = this.child(outer, name);
+    const result = body();
+    this.scope = outer;
+    return result;
+  }
+
+  /** Local variables that are not reassigned before this point of the original code. */
+  keep(...locals: readonly Tensor[]): void {
+    for (const local of locals) local.storage.death = this.now;
+  }
+
+  /** The training loop keeps this tensor alive through backward. */
+  hold(tensor: Tensor): void {
+    this.held.push(tensor.storage);
+  }
+
+  /** Leaves autocast for `body` (explicit `autocast(enabled=False)` in the original code). */
+  withoutAutocast<T>(body: () => T): T {
+    const depth = this.autocastDepth;
+    this.autocastDepth = 0;
+    const result = body();
+    this.autocastDepth = depth;
+    return result;
+  }
+
+  /** Starts an operation that reads `inputs`. */
+  begin(name: string, inputs: readonly Tensor[]): void {
+    this.now += 1;
+    this.operationNames.push(name);
+    this.operationScopes.push(this.scope);
+    for (const input of inputs) input.storage.death = this.now;
+  }
+
+  /** Memory made by the current operation. */
+  allocate(shape: readonly number[], dtype: DType): Storage {
+    return this.allocateBytes(
+      elements(shape) * (dtype === 'float' ? 4 : dtype === 'half' ? 2 : dtype === 'long' ? 8 : 1),
+    );
+  }
+
+  allocateBytes(bytes: number): Storage {
+    const storage = new Storage(roundToBlock(bytes), this.now, this.scope, false);
+    this.storages.push(storage);
+    return storage;
+  }
+
+  /** Bytes that a kernel uses internally during the current operation. */
+  kernel(bytes: number): void {
+    this.kernelBytes.set(this.now, (this.kernelBytes.get(this.now) ?? 0) + bytes);
+  }
+
+  work(kind: WorkKind, half: boolean, amount: { macs: number; bytes: number }): void {
+    this.macs += amount.macs;
+    this.works.push({ kind, half, macs: amount.macs, bytes: amount.bytes });
+  }
+
+  /** Turns an output into a tensor, with a node when a gradient flows back through the operation. */
+  result(output: Output, recorded: Recorded): Tensor {
+    if (!this.options.training || !recorded.inputs.some((input) => input.requiresGrad)) {
+      return new Tensor(output.storage, output.shape, output.dtype, { strides: output.strides ?? null });
+    }
+    const node = this.node([output], recorded);
+    return new Tensor(output.storage, output.shape, output.dtype, { strides: output.strides ?? null, node });
+  }
+
+  /** Several outputs of one operation (split, unbind). */
+  results(outputs: readonly Output[], recorded: Recorded): Tensor[] {
+    const tracked = this.options.training && recorded.inputs.some((input) => input.requiresGrad);
+    const node = tracked ? this.node(outputs, recorded) : null;
+    return outputs.map(
+      (output, slot) =>
+        new Tensor(output.storage, output.shape, output.dtype, { strides: output.strides ?? null, node, slot }),
+    );
+  }
+
+  private node(outputs: readonly Output[], recorded: Recorded): Node {
+    const node = new Node({
+      name: recorded.name,
+      inputs: recorded.inputs.map(inputMeta),
+      saved: recorded.saved,
+      rule: recorded.rule,
+      outputs,
+      at: this.now,
+      scope: this.scope,
+      region: this.region,
+      index: this.nodes.length,
+    });
+    this.nodes.push(node);
+    return node;
+  }
+
+  /** Remembers a 16-bit weight copy until autocast exits. */
+  cacheCast(param: Param, cast: Tensor): void {
+    param.cast = cast;
+    this.casts.push(cast.storage);
+  }
+
+  /**
+   * Gradient checkpointing, non-reentrant: nothing made inside is kept, only `inputs`; backward replays it.
+   * Regions may nest: an inner one is replayed after its parent.
+   */
+  checkpoint<T>(enabled: boolean, inputs: readonly Tensor[], body: () => T): T {
+    if (!enabled || !this.options.training) return body();
+    const region: Region = {
+      parent: this.region,
+      firstOperation: this.now + 1,
+      firstStorage: this.storages.length,
+      firstNode: this.nodes.length,
+      lastOperation: this.now,
+      lastStorage: 0,
+      lastNode: 0,
+      inputs: inputs.map((input) => input.storage),
+      replayed: false,
+    };
+    this.region = region;
+    const result = body();
+    this.region = region.parent;
+    region.lastOperation = this.now;
+    region.lastStorage = this.storages.length;
+    region.lastNode = this.nodes.length;
+    for (const input of region.inputs) input.death = this.now;
+    return result;
+  }
+
+  /** End of the forward pass: autocast exits and drops its weight copies. */
+  exitAutocast(): void {
+    for (const cast of this.casts) cast.death = this.now;
+  }
+
+  private child(parent: number, name: string): number {
+    const scope = this.scopes[parent];
+    const known = scope?.children.get(name);
+    if (known !== undefined) return known;
+    const path = scope === undefined || scope.path === '' ? name : `${scope.path}.${name}`;
+    this.scopes.push({ path, parent, children: new Map() });
+    const index = this.scopes.length - 1;
+    scope?.children.set(name, index);
+    return index;
+  }
+}
+
+function inputMeta(input: Tensor): InputMeta {
+  const edge =
+    input.node === null
+      ? input.param?.trainable === true
+        ? input.param
+        : null
+      : { node: input.node, slot: input.slot };
+  return { edge, shape: input.shape, strides: input.strides, dtype: input.dtype };
+}

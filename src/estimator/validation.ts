@@ -1,0 +1,14 @@
+import { softmax } from './tape/ops-activation.ts';
+import { resize } from './tape/ops-layers.ts';
+import type { Tensor } from './tape/storage.ts';
+import type { Tape } from './tape/tape.ts';
+import type { Workload } from './workload.ts';
+
+/** Logits to image size, softmax while they live, argmax. */
+export function validationOutput(t: Tape, logits: Tensor, w: Workload): void {
+  const resized = resize(t, logits, [w.validationHeight, w.validationWidth]);
+  const probabilities = softmax(t, resized);
+  t.begin('argmax', [probabilities]);
+  t.allocate([w.validationBatch, w.validationHeight, w.validationWidth], 'long');
+  t.keep(resized, logits, probabilities);
+}
