@@ -86,9 +86,9 @@ function asppFeature(t: Tape, x: Tensor, { channels, dilations, separable = fals
   );
   const outputs = [resize(t, pooled, sizeOf(x))];
   t.call('aspp_modules', x, () => {
-    dilations.forEach((dilation, index) =>
-      outputs.push(asppBranch(t, x, { name: `${index}`, dilation, channels, separable })),
-    );
+    for (const [index, dilation] of dilations.entries()) {
+      outputs.push(asppBranch(t, x, { name: `${index}`, dilation, channels, separable }));
+    }
   });
   const joined = concat(t, outputs, 1);
   const out = convBlock(t, 'bottleneck', joined, { out: channels, kernel: 3, padding: 1 });
