@@ -1,8 +1,9 @@
 import type { ModelSpec } from '../workload.ts';
 import { classicNetworks } from './mmseg-classic.ts';
+import { mmsegSegformer } from './mmseg-segformer.ts';
 import type { Network } from './network.ts';
 
-const NETWORKS: Readonly<Record<string, Network>> = { ...classicNetworks };
+const NETWORKS: Readonly<Record<string, Network>> = { ...classicNetworks, ...mmsegSegformer };
 
 /** The network of a model, or undefined where no family covers it. */
 export function findNetwork(spec: ModelSpec): Network | undefined {
