@@ -1,0 +1,89 @@
+import { z } from 'zod';
+
+import type { DialogState } from './dialog-state.ts';
+
+const optional = <Schema extends z.ZodType>(schema: Schema) => schema.exactOptional();
+const text = optional(z.string());
+const amount = optional(z.number());
+const flag = optional(z.boolean());
+
+const gpu = z.object({ name: text, memoryGiB: amount, instance: text, family: text });
+const budget = z.object({
+  amount: z.number(),
+  currency: z.enum(['CNY', 'USD']),
+  period: optional(z.enum(['hour', 'day', 'month', 'total'])),
+});
+
+const slots = z.object({
+  model: text,
+  backbone: text,
+  implementation: text,
+  modelText: text,
+  imageHeight: amount,
+  imageWidth: amount,
+  batchSize: amount,
+  batchScope: optional(z.enum(['per_gpu', 'total'])),
+  gpus: amount,
+  gpu: optional(z.union([gpu, z.array(gpu)])),
+  owned: flag,
+  budget: optional(budget),
+  precision: optional(z.enum(['fp32', 'fp16', 'bf16', 'amp'])),
+  numClasses: amount,
+  inputChannels: amount,
+  optimizer: optional(z.enum(['sgd', 'adam', 'adamw'])),
+  region: text,
+  chargeType: optional(z.enum(['PostPaid', 'Spot', 'PrePaid'])),
+  outputStride: optional(z.union([z.literal(8), z.literal(16), z.literal(32)])),
+  dataset: text,
+  loss: optional(z.enum(['cross-entropy', 'dice', 'bce', 'cross-entropy+dice', 'dice+bce'])),
+  gradientCheckpointing: flag,
+  gradientAccumulation: amount,
+  frozenBackbone: flag,
+  auxiliaryHead: flag,
+  attention: optional(z.enum(['eager', 'sdpa'])),
+  iterations: amount,
+  epochs: amount,
+  trainImages: amount,
+  deadlineHours: amount,
+  hoursPerMonth: amount,
+});
+
+const slotName = slots.keyof();
+const intent = z.enum([
+  'size',
+  'fits',
+  'max_batch',
+  'max_size',
+  'compare',
+  'price',
+  'oom_report',
+  'what_if',
+  'translate',
+  'measurement',
+  'undo',
+  'help',
+  'reset',
+  'greeting',
+  'unknown',
+]);
+
+const state = z.object({
+  schema: z.literal(1),
+  locale: z.enum(['zh', 'en']),
+  slots,
+  asked: slotName.nullable(),
+  attempts: z.number().int(),
+  waived: z.array(slotName),
+  intent: intent.nullable(),
+  answered: z.boolean(),
+  history: z.array(slots),
+  estimateCode: z.string().nullable(),
+});
+
+/** Slots as stored; its type is checked against the contract by the functions below. */
+export const slotsSchema: z.ZodType<DialogState['slots']> = slots;
+
+/** Stored state → state; undefined for what another version of the program wrote: the conversation then starts anew. */
+export function parseDialogState(value: unknown): DialogState | undefined {
+  return state.safeParse(value).data;
+}
