@@ -133,6 +133,10 @@ export interface Adapter<Payload = unknown> {
   render(reply: Reply): Payload;
   /** @throws AppError `platform-unreachable` (worth a retry) or `platform-refused` (not). */
   deliver(address: Address, reply: Reply, delivery?: Delivery): Promise<void>;
+  /** Present when the platform calls this process over HTTP. */
+  readonly http?: HttpSurface;
+  /** Language of the sender's profile, asked while the answer is prepared: an accepted message must not wait for it. */
+  profileLocale?(address: Address): Promise<Locale | undefined>;
   /** Tries the credentials; one line per problem, empty when all is well. */
   check(): Promise<readonly string[]>;
 }
