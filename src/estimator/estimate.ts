@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import { deviceBytes, reservedBytes } from './device.ts';
 import type { Estimate, EstimateBytes } from './estimate-result.ts';
-import { explainPeak } from './explain.ts';
+import { holdersAtPeak, peakOf } from './explain.ts';
 import { findNetwork } from './networks/index.ts';
 import { imageInput, type Run } from './networks/network.ts';
 import { optimizerBytes, stepBytes } from './optimizer.ts';
@@ -63,7 +63,6 @@ export function estimate(w: Workload, assumed: readonly string[] = []): Estimate
   const { t } = traced;
   const replayed = replay(t, traced.loss, { fanInCopies: w.fanInCopies, residentGradients: hasResidentGradients(w) });
   const bytes = countBytes(traced, replayed, w);
-  const explained = explainPeak(traced, replayed, { w, bytes });
   return {
     workload: w,
     model: w.model,
@@ -72,11 +71,20 @@ export function estimate(w: Workload, assumed: readonly string[] = []): Estimate
     trainableParameters: t.trainableCount,
     forwardMacs: t.macs,
     bytes,
-    peak: explained.peak,
-    holders: explained.holders,
+    peak: peakOf(t, replayed, bytes),
+    get holders() {
+      return holdersOf(w, bytes);
+    },
     uncertainty: uncertaintyOf(w),
     work: workProfile(t, replayed.gradientBytes, bytes),
   };
+}
+
+/** Traced again when asked for: an estimate keeps no tape. */
+function holdersOf(w: Workload, bytes: EstimateBytes): Estimate['holders'] {
+  const { t, loss } = trace(w);
+  const options = { fanInCopies: w.fanInCopies, residentGradients: hasResidentGradients(w) };
+  return holdersAtPeak({ t, loss, replayed: replay(t, loss, options), bytes, options });
 }
 
 /** Accumulated gradients stay between micro-batches. */

@@ -76,7 +76,7 @@ function markReachable(root: Node): void {
 }
 
 /** Who holds what at the end of the forward pass. */
-function settleHolders(t: Tape): void {
+export function settleHolders(t: Tape): void {
   for (const storage of t.storages) storage.holders = 0;
   for (const storage of t.held) storage.holders += 1;
   const regions = new Set<NonNullable<Node['region']>>();

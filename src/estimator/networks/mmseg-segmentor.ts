@@ -70,5 +70,5 @@ function extract(t: Tape, model: Segmentor, image: Tensor): readonly Tensor[] {
 
 function headLoss(t: Tape, head: Head, features: readonly Tensor[], target: Tensor): Tensor {
   const logits = head(t, features);
-  return lossByFeature(t, logits, target);
+  return t.within('loss', () => lossByFeature(t, logits, target));
 }

@@ -13,6 +13,8 @@ export interface ResNetOptions {
   readonly dilations: readonly number[];
   /** The first block of a dilated stage uses half the dilation (MMSegmentation). */
   readonly contractDilation?: boolean;
+  /** Every 3×3 of a dilated basic block is dilated, not only the first (segmentation_models_pytorch). */
+  readonly dilateAll?: boolean;
   /** Dilations of the blocks of the last stage, times nothing (DeepLab's multi-grid). */
   readonly multiGrid?: readonly number[];
   readonly groups?: number;
@@ -140,7 +142,8 @@ function basic(t: Tape, x: Tensor, { planes, stride, dilation }: Block, options:
     t,
     norm(t, conv2d(t, x, { out: planes, kernel: 3, stride, padding: dilation, dilation }), options),
   );
-  return norm(t, conv2d(t, first, { out: planes, kernel: 3, padding: 1 }), options);
+  const second = options.dilateAll === true ? dilation : 1;
+  return norm(t, conv2d(t, first, { out: planes, kernel: 3, padding: second, dilation: second }), options);
 }
 
 function projection(t: Tape, x: Tensor, block: Block & { out: number }, options: ResNetOptions): Tensor {

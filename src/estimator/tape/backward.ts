@@ -47,6 +47,11 @@ export class BackwardWalk implements GradientWalk {
   private readonly tape: Tape;
   private readonly options: BackwardOptions;
 
+  /** Live bytes above `base` right now. */
+  get liveBytes(): number {
+    return this.current;
+  }
+
   /** @param start live bytes above `base` after the forward pass. */
   constructor(tape: Tape, start: number, options: BackwardOptions) {
     this.tape = tape;
@@ -130,11 +135,13 @@ export class BackwardWalk implements GradientWalk {
       this.release(grad.buffer);
       return;
     }
-    if (grad.buffer.refs > 1 || !grad.whole) {
-      this.fresh(param.shape, 'float');
-      this.mark();
-      this.release(grad.buffer);
+    if (grad.buffer.refs === 1 && grad.whole) {
+      grad.buffer.parameter = true;
+      return;
     }
+    this.fresh(param.shape, 'float').buffer.parameter = true;
+    this.mark();
+    this.release(grad.buffer);
   }
 
   fresh(shape: readonly number[], dtype: DType, strides: readonly number[] | null = null): Grad {
@@ -147,7 +154,7 @@ export class BackwardWalk implements GradientWalk {
   }
 
   private buffer(bytes: number): GradBuffer {
-    const buffer = { bytes, scope: this.node?.scope ?? 0, refs: 1 };
+    const buffer = { bytes, scope: this.node?.scope ?? 0, refs: 1, parameter: false };
     this.current += bytes;
     if (this.options.stopAt >= 0) this.buffers.add(buffer);
     if (this.current > this.peak.bytes) this.mark();

@@ -79,6 +79,8 @@ export interface GradBuffer {
   readonly bytes: number;
   readonly scope: number;
   refs: number;
+  /** The finished gradient of a parameter, not one on its way. */
+  parameter: boolean;
 }
 
 /** A gradient on its way: `strides` null means row-major; `whole` is false for a slice or an expanded scalar. */

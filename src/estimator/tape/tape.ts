@@ -118,6 +118,11 @@ export class Tape {
     return this.autocastDepth > 0;
   }
 
+  /** Whether parameters made now are not trained. */
+  get frozen(): boolean {
+    return this.frozenDepth > 0;
+  }
+
   /** Weight of the given shape; frozen inside `freeze`. */
   param(...shape: number[]): Tensor {
     const count = elements(shape);
