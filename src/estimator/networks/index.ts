@@ -2,8 +2,15 @@ import type { ModelSpec } from '../workload.ts';
 import { classicNetworks } from './mmseg-classic.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
 import type { Network } from './network.ts';
+import { smpUnetNetworks } from './smp-unet.ts';
+import { milesialNetworks } from './unet-milesial.ts';
 
-const NETWORKS: Readonly<Record<string, Network>> = { ...classicNetworks, ...mmsegSegformer };
+const NETWORKS: Readonly<Record<string, Network>> = {
+  ...classicNetworks,
+  ...mmsegSegformer,
+  ...smpUnetNetworks,
+  ...milesialNetworks,
+};
 
 /** The network of a model, or undefined where no family covers it. */
 export function findNetwork(spec: ModelSpec): Network | undefined {

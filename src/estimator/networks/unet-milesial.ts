@@ -32,7 +32,12 @@ function down(t: Tape, name: string, x: Tensor, { out, norm }: { out: number; no
 }
 
 /** Enlarges, pads to the skip (a copy even where nothing is missing), joins `[skip, x]`. */
-function up(t: Tape, name: string, [x, skip]: readonly [Tensor, Tensor], options: UnetOptions & { out: number }): Tensor {
+function up(
+  t: Tape,
+  name: string,
+  [x, skip]: readonly [Tensor, Tensor],
+  options: UnetOptions & { out: number },
+): Tensor {
   const channels = channelsOf(x);
   return t.call(name, [x, skip], () => {
     const [height, width] = sizeOf(x);

@@ -1,0 +1,80 @@
+import { AppError } from '../../errors.ts';
+import type { Tensor } from '../tape/storage.ts';
+import type { Tape } from '../tape/tape.ts';
+import type { ModelSpec } from '../workload.ts';
+import { sizeOf } from './blocks.ts';
+import type { Encoder, EncoderRequest } from './encoder.ts';
+import { type Network, optionNumber, type Run } from './network.ts';
+import { plainLoop } from './plain-loop.ts';
+import { segmentationHead } from './smp-blocks.ts';
+import { findEncoder, knownEncoders } from './smp-encoders.ts';
+
+export interface SmpParts {
+  readonly request: EncoderRequest;
+  readonly decoder: (t: Tape, features: readonly Tensor[]) => Tensor;
+  readonly kernel: 1 | 3;
+  readonly upsampling: number;
+  /** Odd sizes are allowed (Unet only). */
+  readonly anySize?: boolean;
+}
+
+/** Encoder, decoder, head of a `smp.*` constructor in the order of `SegmentationModel.forward` (0.6.0). */
+export function smpModel(build: (run: Run) => SmpParts): Network {
+  return plainLoop((run, image) => {
+    const { t, spec, w } = run;
+    const parts = build(run);
+    const encoder = encoderOf(spec, parts.request);
+    if (parts.anySize !== true) checkSize(image, parts.request);
+    return t.call('', image, () => {
+      const features = t.freeze(w.frozenBackbone, () =>
+        t.call('encoder', image, () => encoder.features(t, image, parts.request)),
+      );
+      const decoded = t.call('decoder', features, () => parts.decoder(t, features));
+      const masks = segmentationHead(t, decoded, {
+        classes: w.numClasses,
+        kernel: parts.kernel,
+        upsampling: parts.upsampling,
+      });
+      t.keep(...features, decoded);
+      return masks;
+    });
+  });
+}
+
+/** `encoder_depth` and `encoder_output_stride`, with the constructor's defaults. */
+export function encoderRequest({ spec, w }: Run, defaults: EncoderRequest): EncoderRequest {
+  const stride = w.outputStride ?? optionNumber(spec, 'encoderOutputStride', defaults.outputStride);
+  if (stride !== 8 && stride !== 16 && stride !== 32) throw unsupported(spec, `output stride ${stride}`);
+  return { depth: optionNumber(spec, 'encoderDepth', defaults.depth), outputStride: stride };
+}
+
+export function unsupported(spec: ModelSpec, reason: string): AppError {
+  const { architecture, backbone } = spec;
+  return new AppError('unsupported-combination', `smp ${architecture} with ${backbone ?? ''}: ${reason}`, {
+    details: { implementation: 'smp', architecture, backbone: backbone ?? '', reason },
+  });
+}
+
+function encoderOf(spec: ModelSpec, request: EncoderRequest): Encoder {
+  const name = spec.backbone ?? 'resnet34';
+  const encoder = findEncoder(name);
+  if (encoder === undefined) {
+    throw new AppError('unknown-backbone', `smp has no encoder ${name} here`, {
+      details: { implementation: 'smp', backbone: name, known: knownEncoders(name) },
+    });
+  }
+  if (request.outputStride !== 32 && !encoder.dilates) throw unsupported(spec, 'the encoder cannot be dilated');
+  if (request.depth < (encoder.minimumDepth ?? 1) || request.depth > 5)
+    throw unsupported(spec, `encoder depth ${request.depth}`);
+  return encoder;
+}
+
+/** The library refuses sides that the output stride does not divide. */
+function checkSize(image: Tensor, { depth, outputStride }: EncoderRequest): void {
+  const stride = Math.min(outputStride, 2 ** depth);
+  const [height, width] = sizeOf(image);
+  if (height % stride === 0 && width % stride === 0) return;
+  throw new AppError('unsupported-combination', `sides must be multiples of ${stride}`, {
+    details: { height, width, multipleOf: stride },
+  });
+}
