@@ -1,5 +1,5 @@
-import { add, reshape, scale } from '../tape/ops-core.ts';
-import { conv2d, dropout2d, resize, sum } from '../tape/ops-layers.ts';
+import { add, reshape, scale, shift } from '../tape/ops-core.ts';
+import { conv2d, dropout2d, mean, resize, sum } from '../tape/ops-layers.ts';
 import { accuracy, crossEntropy } from '../tape/ops-loss.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
@@ -51,7 +51,7 @@ export function encoderDecoder(build: (run: Run) => Segmentor): Network {
         losses.push(t.within(name, () => headLoss(t, head, features, target)));
       });
       t.keep(...features);
-      return losses.slice(1).reduce((total, loss) => add(t, total, loss), losses[0] ?? image);
+      return sumOfMeans(t, losses);
     },
     infer: (run, image) => {
       const model = build(run);
@@ -59,6 +59,17 @@ export function encoderDecoder(build: (run: Run) => Segmentor): Network {
       return run.t.within('decode_head', () => model.decodeHead(run.t, features));
     },
   };
+}
+
+/** `sum(loss.mean() for loss in losses)`, as mmengine's parse_losses does. */
+export function sumOfMeans(t: Tape, losses: readonly Tensor[]): Tensor {
+  let total: Tensor | undefined;
+  for (const loss of losses) {
+    const average = mean(t, loss, [], false);
+    total = total === undefined ? shift(t, average) : add(t, total, average);
+  }
+  if (total === undefined) throw new RangeError('no loss');
+  return total;
 }
 
 function extract(t: Tape, model: Segmentor, image: Tensor): readonly Tensor[] {
