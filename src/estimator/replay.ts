@@ -22,7 +22,7 @@ export interface ReplayOptions {
 export function replay(t: Tape, loss: Tensor, options: ReplayOptions): Replay {
   t.exitAutocast();
   t.held.push(loss.storage);
-  if (loss.node !== null) markReachable(loss.node);
+  if (loss.node !== null) markReachable(t, loss.node);
   settleHolders(t);
   const forward = scanForward(t);
   const saved = heldBytes(t);
@@ -47,7 +47,7 @@ export function walkTo(t: Tape, loss: Tensor, options: ReplayOptions & { stopAt:
     param.pending = 0;
     param.grad = undefined;
   }
-  if (loss.node !== null) markReachable(loss.node);
+  if (loss.node !== null) markReachable(t, loss.node);
   settleHolders(t);
   const walk = new BackwardWalk(t, heldBytes(t), options);
   if (loss.node !== null) walk.run(loss.node);
@@ -58,19 +58,16 @@ function resetRegions(node: Node): void {
   for (let { region } = node; region !== null; region = region.parent) region.replayed = false;
 }
 
-function markReachable(root: Node): void {
-  const stack = [root];
-  const seen = new Set<Node>([root]);
+/** Nodes are in an order in which every user comes after what it uses, so one sweep finds what the loss depends on. */
+function markReachable(t: Tape, root: Node): void {
   root.reachable = true;
-  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+  for (let index = root.index; index >= 0; index -= 1) {
+    const node = t.nodes[index];
+    if (node?.reachable !== true) continue;
     for (const { edge } of node.inputs) {
       if (edge === null) continue;
       if (edge instanceof Param) edge.pending += 1;
-      else if (!seen.has(edge.node)) {
-        seen.add(edge.node);
-        edge.node.reachable = true;
-        stack.push(edge.node);
-      }
+      else edge.reachable = true;
     }
   }
 }

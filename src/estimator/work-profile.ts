@@ -7,27 +7,23 @@ export function workProfile(t: Tape, gradientBytes: number, bytes: EstimateBytes
     string,
     { kind: WorkGroup['kind']; precision: WorkGroup['precision']; count: number; macs: number; bytes: number }
   >();
-  for (const work of t.works) {
-    const intensity = work.macs === 0 ? 0 : Math.round(Math.log2(work.macs / work.bytes));
-    const key = `${work.kind}/${work.half}/${intensity}`;
+  for (const [index, kind] of t.workKinds.entries()) {
+    const precision = t.workHalf[index] === true ? 'half' : 'fp32';
+    const macs = t.workMacs[index] ?? 0;
+    const moved = t.workBytes[index] ?? 0;
+    const intensity = macs === 0 ? 0 : Math.round(Math.log2(macs / moved));
+    const key = `${kind}/${precision}/${intensity}`;
     const group = groups.get(key);
-    if (group === undefined)
-      groups.set(key, {
-        kind: work.kind,
-        precision: work.half ? 'half' : 'fp32',
-        count: 1,
-        macs: work.macs,
-        bytes: work.bytes,
-      });
+    if (group === undefined) groups.set(key, { kind, precision, count: 1, macs, bytes: moved });
     else {
       group.count += 1;
-      group.macs += work.macs;
-      group.bytes += work.bytes;
+      group.macs += macs;
+      group.bytes += moved;
     }
   }
   return {
     groups: [...groups.values()],
-    launches: t.works.length,
+    launches: t.workKinds.length,
     optimizerBytes: 4 * bytes.optimizerState + 3 * bytes.parameters,
     gradientBytes,
     inputBytesPerImage: bytes.input,

@@ -109,7 +109,8 @@ interface Block {
   readonly dilation: number;
 }
 
-function residual(t: Tape, x: Tensor, block: Block, options: ResNetOptions): Tensor {
+/** One residual block; the last ReLU lies outside the checkpointed part (mmcv). */
+export function residual(t: Tape, x: Tensor, block: Block, options: ResNetOptions): Tensor {
   const sum = t.checkpoint(options.checkpoint === true && x.requiresGrad, [x], () => {
     const expansion = options.depth >= 50 ? 4 : 1;
     const main = expansion === 4 ? bottleneck(t, x, block, options) : basic(t, x, block, options);

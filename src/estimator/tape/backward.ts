@@ -106,9 +106,9 @@ export class BackwardWalk implements GradientWalk {
       if (edge.pending === 0) this.accumulate(edge);
       return;
     }
-    edge.node.grads ??= new Array<Grad | undefined>(edge.node.outputs.length).fill(undefined);
-    const present = edge.node.grads[edge.slot];
-    edge.node.grads[edge.slot] = present === undefined ? grad : this.sum(present, grad, input);
+    edge.grads ??= new Array<Grad | undefined>(edge.outputs.length).fill(undefined);
+    const present = edge.grads[input.slot];
+    edge.grads[input.slot] = present === undefined ? grad : this.sum(present, grad, input);
   }
 
   /** Gradients that meet at a branch. */

@@ -90,52 +90,44 @@ export interface Grad {
   readonly whole: boolean;
 }
 
+/** A view on a storage, and the place in the autograd graph that it came from. */
 export class Tensor {
   readonly storage: Storage;
   readonly shape: readonly number[];
   /** Null: row-major without gaps. */
   readonly strides: readonly number[] | null;
   readonly dtype: DType;
-  /** The operation that made it, when a gradient flows back through it. */
-  readonly node: Node | null;
-  /** Which output of `node` it is. */
-  readonly slot: number;
   readonly param: Param | null;
+  /** The operation that made it, when a gradient flows back through it. */
+  node: Node | null = null;
+  /** Which output of `node` it is. */
+  slot = 0;
 
-  constructor(storage: Storage, shape: readonly number[], dtype: DType, options: TensorOptions = NO_OPTIONS) {
+  constructor(storage: Storage, shape: readonly number[], dtype: DType, view: TensorView = ROW_MAJOR) {
     this.storage = storage;
     this.shape = shape;
     this.dtype = dtype;
-    this.strides = options.strides ?? null;
-    this.node = options.node ?? null;
-    this.slot = options.slot ?? 0;
-    this.param = options.param ?? null;
+    this.strides = view.strides ?? null;
+    this.param = view.param ?? null;
   }
 
   get requiresGrad(): boolean {
     return this.node !== null || this.param?.trainable === true;
   }
+
+  /** Where the gradient of this tensor goes; null when it needs none. */
+  get edge(): Node | Param | null {
+    if (this.node !== null) return this.node;
+    return this.param?.trainable === true ? this.param : null;
+  }
 }
 
-interface TensorOptions {
+interface TensorView {
   readonly strides?: readonly number[] | null;
-  readonly node?: Node | null;
-  readonly slot?: number;
   readonly param?: Param | null;
 }
 
-const NO_OPTIONS: TensorOptions = {};
-
-/** Where a gradient goes next. */
-export type Edge = { readonly node: Node; readonly slot: number } | Param | null;
-
-/** What an input of a node looked like: enough to allocate its gradient. */
-export interface InputMeta {
-  readonly edge: Edge;
-  readonly shape: readonly number[];
-  readonly strides: readonly number[] | null;
-  readonly dtype: DType;
-}
+const ROW_MAJOR: TensorView = {};
 
 /** Region that is replayed in backward instead of being kept. */
 export interface Region {
@@ -153,11 +145,11 @@ export interface Region {
 /** One recorded operation of the autograd graph; nodes are processed in reverse order of creation. */
 export class Node {
   readonly name: string;
-  readonly inputs: readonly InputMeta[];
+  /** Tensors read by the operation; `edge` says where their gradients go. */
+  readonly inputs: readonly Tensor[];
   readonly saved: readonly Storage[];
   readonly rule: BackwardRule;
-  /** Shape, dtype of each output. */
-  readonly outputs: readonly OutputMeta[];
+  readonly outputs: readonly Tensor[];
   /** Operation index of the forward call. */
   readonly at: number;
   readonly scope: number;
@@ -167,25 +159,25 @@ export class Node {
   grads: (Grad | undefined)[] | undefined;
   reachable = false;
 
-  constructor(
-    fields: Pick<Node, 'name' | 'inputs' | 'saved' | 'rule' | 'outputs' | 'at' | 'scope' | 'region' | 'index'>,
-  ) {
-    this.name = fields.name;
-    this.inputs = fields.inputs;
-    this.saved = fields.saved;
-    this.rule = fields.rule;
-    this.outputs = fields.outputs;
-    this.at = fields.at;
-    this.scope = fields.scope;
-    this.region = fields.region;
-    this.index = fields.index;
+  constructor(operation: Operation, outputs: readonly Tensor[], place: Pick<Node, 'at' | 'scope' | 'region' | 'index'>) {
+    this.name = operation.name;
+    this.inputs = operation.inputs;
+    this.saved = operation.saved;
+    this.rule = operation.rule;
+    this.outputs = outputs;
+    this.at = place.at;
+    this.scope = place.scope;
+    this.region = place.region;
+    this.index = place.index;
   }
 }
 
-export interface OutputMeta {
-  readonly shape: readonly number[];
-  readonly dtype: DType;
-  readonly storage: Storage;
+/** What an operation tells the graph. */
+export interface Operation {
+  readonly name: string;
+  readonly inputs: readonly Tensor[];
+  readonly saved: readonly Storage[];
+  readonly rule: BackwardRule;
 }
 
 /** Computes the gradients of a node's inputs; see `backward.ts` for what it may call. */

@@ -1,9 +1,8 @@
 import {
-  type BackwardRule,
   type DType,
   elements,
-  type InputMeta,
   Node,
+  type Operation,
   Param,
   type Region,
   roundToBlock,
@@ -44,13 +43,6 @@ export type WorkKind =
   | 'resample'
   | 'reduction';
 
-export interface OperationWork {
-  readonly kind: WorkKind;
-  readonly half: boolean;
-  readonly macs: number;
-  readonly bytes: number;
-}
-
 export interface Scope {
   readonly path: string;
   readonly parent: number;
@@ -65,12 +57,6 @@ export interface Output {
   readonly strides?: readonly number[] | null;
 }
 
-export interface Recorded {
-  readonly name: string;
-  readonly inputs: readonly Tensor[];
-  readonly saved: readonly Storage[];
-  readonly rule: BackwardRule;
-}
 
 /**
  * Runs a network symbolically: every operation makes storages and, when a gradient flows through it, a node.
@@ -85,7 +71,11 @@ export class Tape {
   readonly scopes: Scope[] = [{ path: '', parent: -1, children: new Map() }];
   readonly operationNames: string[] = [];
   readonly operationScopes: number[] = [];
-  readonly works: OperationWork[] = [];
+  /** Work of the operations, in parallel lists: kind and type, multiply-accumulates, bytes moved. */
+  readonly workKinds: WorkKind[] = [];
+  readonly workHalf: boolean[] = [];
+  readonly workMacs: number[] = [];
+  readonly workBytes: number[] = [];
   /** Kernel-internal bytes by operation, outside of what traces count. */
   readonly kernelBytes = new Map<number, number>();
   parameterCount = 0;
@@ -231,40 +221,39 @@ export class Tape {
 
   work(kind: WorkKind, half: boolean, amount: { macs: number; bytes: number }): void {
     this.macs += amount.macs;
-    this.works.push({ kind, half, macs: amount.macs, bytes: amount.bytes });
+    this.workKinds.push(kind);
+    this.workHalf.push(half);
+    this.workMacs.push(amount.macs);
+    this.workBytes.push(amount.bytes);
   }
 
   /** Turns an output into a tensor, with a node when a gradient flows back through the operation. */
-  result(output: Output, recorded: Recorded): Tensor {
-    if (!this.options.training || !recorded.inputs.some((input) => input.requiresGrad)) {
-      return new Tensor(output.storage, output.shape, output.dtype, { strides: output.strides ?? null });
-    }
-    const node = this.node([output], recorded);
-    return new Tensor(output.storage, output.shape, output.dtype, { strides: output.strides ?? null, node });
+  result(output: Output, recorded: Operation): Tensor {
+    const tensor = new Tensor(output.storage, output.shape, output.dtype, output);
+    if (this.tracks(recorded.inputs)) tensor.node = this.node([tensor], recorded);
+    return tensor;
   }
 
   /** Several outputs of one operation (split, unbind). */
-  results(outputs: readonly Output[], recorded: Recorded): Tensor[] {
-    const tracked = this.options.training && recorded.inputs.some((input) => input.requiresGrad);
-    const node = tracked ? this.node(outputs, recorded) : null;
-    return outputs.map(
-      (output, slot) =>
-        new Tensor(output.storage, output.shape, output.dtype, { strides: output.strides ?? null, node, slot }),
-    );
+  results(outputs: readonly Output[], recorded: Operation): Tensor[] {
+    const tensors = outputs.map((output) => new Tensor(output.storage, output.shape, output.dtype, output));
+    if (!this.tracks(recorded.inputs)) return tensors;
+    const node = this.node(tensors, recorded);
+    tensors.forEach((tensor, slot) => {
+      tensor.node = node;
+      tensor.slot = slot;
+    });
+    return tensors;
   }
 
-  private node(outputs: readonly Output[], recorded: Recorded): Node {
-    const node = new Node({
-      name: recorded.name,
-      inputs: recorded.inputs.map(inputMeta),
-      saved: recorded.saved,
-      rule: recorded.rule,
-      outputs,
-      at: this.now,
-      scope: this.scope,
-      region: this.region,
-      index: this.nodes.length,
-    });
+  private tracks(inputs: readonly Tensor[]): boolean {
+    if (!this.options.training) return false;
+    for (const input of inputs) if (input.requiresGrad) return true;
+    return false;
+  }
+
+  private node(outputs: readonly Tensor[], recorded: Operation): Node {
+    const node = new Node(recorded, outputs, { at: this.now, scope: this.scope, region: this.region, index: this.nodes.length });
     this.nodes.push(node);
     return node;
   }
@@ -317,14 +306,4 @@ export class Tape {
     scope?.children.set(name, index);
     return index;
   }
-}
-
-function inputMeta(input: Tensor): InputMeta {
-  const edge =
-    input.node === null
-      ? input.param?.trainable === true
-        ? input.param
-        : null
-      : { node: input.node, slot: input.slot };
-  return { edge, shape: input.shape, strides: input.strides, dtype: input.dtype };
 }
