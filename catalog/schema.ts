@@ -35,6 +35,8 @@ const gpu = z.strictObject({
   nvlinkGBps: figure,
   /** One direction between two cards: measured, else half of the printed sum. */
   nvlinkPairGBps: z.number().nonnegative(),
+  /** Copies between cards without the host; null where nobody measured or published it. */
+  peerToPeer: z.boolean().nullable(),
   powerW: figure,
   torchWheels: z.enum(['default-wheels', 'cu126-wheels-only', 'unsupported', 'rocm-wheels', 'vendor-plugin']),
   training: z.enum(['suitable', 'legacy', 'not-suitable']),

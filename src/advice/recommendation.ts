@@ -43,7 +43,9 @@ export type FitNote =
   | 'observed-price'
   | 'old-gpu-wheels'
   | 'no-bf16'
-  | 'no-p2p';
+  | 'no-p2p'
+  /** The run would take longer than the person has (`Recommendation.deadlineHours`). */
+  | 'misses-deadline';
 
 /** One judged instance type (or own card). */
 export interface Fit {
@@ -72,13 +74,18 @@ export interface Fit {
   readonly imagesPerStep: number;
   readonly vcpu: number | null;
   readonly hostMemoryGiB: number | null;
+  /** Numbers of GPUs that this card is sold with, when the asked number is not among them. */
+  readonly soldCounts?: readonly number[];
+  /** Hours of the whole run at the geometric middle of the time range, when its length is known. */
+  readonly runHours?: number;
 }
 
 export type RecommendationReason =
   | 'cheapest-per-image'
   | 'only-one-within-budget'
   | 'nothing-within-budget'
-  | 'no-budget-given';
+  | 'no-budget-given'
+  | 'nothing-within-deadline';
 
 export interface Tip {
   readonly id: string;
@@ -92,11 +99,49 @@ export interface Tip {
   readonly say?: string;
 }
 
+/** Where the length of a run comes from: said, computed from epochs, or the usual run on that data set. */
+export type RunBasis = 'stated' | 'epochs' | 'usual';
+
 export interface RunCost {
   readonly iterations: number;
+  readonly basis: RunBasis;
   readonly hours: readonly [number, number];
   readonly amount: readonly [number, number];
   readonly currency: 'CNY' | 'USD';
+}
+
+/** vCPUs, memory, disk and network beside the card; sizes in GiB and MB/s. */
+export interface HostAdvice {
+  readonly vcpuPerGpu: number;
+  readonly workersPerProcess: number;
+  /** Processes, workers × prefetched batches and the page cache that the loader needs. */
+  readonly neededMemoryGiB: number;
+  /** The rule of the choice: 1.5 × the instance's GPU memory. */
+  readonly ruleMemoryGiB: number;
+  readonly hostMemoryGiB: number;
+  readonly readMBps: number | null;
+  readonly disk: {
+    readonly level: 'PL0' | 'PL1' | 'PL2' | 'PL3';
+    readonly sizeGiB: number;
+    readonly cnyPerMonth: number | null;
+    readonly cnyPerHour: number | null;
+    readonly checkedOn: string;
+  };
+  /** Data too large for a system disk: mount NAS or OSS and cache locally. */
+  readonly sharedStorage: boolean;
+  /** Null where no document says it. */
+  readonly erdma: boolean | null;
+  readonly nvlink: boolean | null;
+  /** Peer-to-peer copies between the cards of the instance; false on A10. */
+  readonly peerToPeer: boolean | null;
+}
+
+/** How prices of the other currency were converted, and where prices came from. */
+export interface PriceBasis {
+  readonly usdCny: number;
+  readonly origin: 'snapshot' | 'public' | 'api';
+  /** A live source was asked for, did not answer, and the snapshot stands in. */
+  readonly fellBack: boolean;
 }
 
 /** Everything an answer is written from. */
@@ -112,4 +157,14 @@ export interface Recommendation {
   readonly own: Fit | null;
   readonly tips: readonly Tip[];
   readonly run: RunCost | null;
+  /** Cards the person named, each judged on its own; `tiers` then holds only these. */
+  readonly named: readonly Fit[];
+  readonly deadlineHours: number | null;
+  /** Hours that a budget for the whole run buys, when the run's length is not known. */
+  readonly hoursBought: number | null;
+  /** Beside the recommended type; null without one. */
+  readonly host: HostAdvice | null;
+  /** Largest batch per GPU on the recommended card (else the own one), as configured. */
+  readonly maxBatch: { readonly gpu: string; readonly batchPerGpu: number } | null;
+  readonly priceBasis: PriceBasis;
 }

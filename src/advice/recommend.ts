@@ -1,0 +1,161 @@
+import type { GpuRow, InstanceRow } from '../../catalog/rows.ts';
+import type { Workload } from '../estimator/workload.ts';
+import { hoursBought } from './cost.ts';
+import { rememberEstimates, usableGiB } from './fit.ts';
+import { hostAdvice } from './host.ts';
+import { type Card, type Chosen, cardOf, type Judging, judgeOwn, judgeRental } from './judge.ts';
+import { smallestBatch } from './mitigations.ts';
+import { judgeNamed } from './named.ts';
+import { ownCard } from './own-card.ts';
+import type { Fit, HostAdvice, Recommendation, RunCost } from './recommendation.ts';
+import type { AdvicePorts, OwnGpu, RecommendationRequest } from './request.ts';
+import { findMaxBatch } from './run/limits.ts';
+import { type Run, runLengthOf } from './run/run-length.ts';
+import { recommendedOf, sortFits, tierLines } from './tiers.ts';
+import { tipsFor } from './tips/tips.ts';
+import { workloadOf } from './workload-of.ts';
+
+/** Numbers of GPUs that compete when only the total batch is given. */
+const GPU_COUNTS = [1, 2, 3, 4, 5, 6, 7, 8];
+
+/** Workloads to judge: the asked one, or one per number of GPUs that divides the total batch. */
+function workloadsOf(request: RecommendationRequest): readonly Workload[] {
+  const { workload, freeTotalBatch } = request;
+  if (freeTotalBatch === null) return [workload];
+  const shared = GPU_COUNTS.flatMap((gpus) => {
+    const batchSize = freeTotalBatch / (gpus * workload.gradientAccumulation);
+    return Number.isInteger(batchSize) && batchSize >= smallestBatch(workload)
+      ? [{ ...workload, gpus, batchSize }]
+      : [];
+  });
+  return shared.length > 0 ? shared : [workload];
+}
+
+/** Cards that rented machines carry and whose memory is known. */
+function rentableGpus(ports: AdvicePorts): readonly GpuRow[] {
+  return ports.catalog.gpus.filter((row) => row.usableMiB !== null && ports.catalog.proposable(row.name).length > 0);
+}
+
+function judgeAll(judging: Judging): readonly Fit[] {
+  const { request, ports } = judging;
+  const workloads = workloadsOf(request);
+  const types = (row: GpuRow, gpus: number): readonly InstanceRow[] => ports.catalog.proposable(row.name, gpus);
+  return rentableGpus(ports).flatMap((row) => {
+    const sold = workloads.filter((workload) => types(row, workload.gpus).length > 0);
+    // With a free number of GPUs, numbers that nobody sells are no news.
+    const judged = request.freeTotalBatch !== null && sold.length > 0 ? sold : workloads.slice(0, 1);
+    return judged.map((workload) => judgeRental(judging, row, { workload, types: types(row, workload.gpus) }));
+  });
+}
+
+function ownWorkload(request: RecommendationRequest, own: OwnGpu): Workload {
+  const { workload, freeTotalBatch } = request;
+  const gpus = own.count ?? workload.gpus;
+  const share = freeTotalBatch === null ? workload.batchSize : freeTotalBatch / (gpus * workload.gradientAccumulation);
+  return { ...workload, gpus, batchSize: Number.isInteger(share) && share >= 1 ? share : workload.batchSize };
+}
+
+function judgeOwned(judging: Judging): Fit | null {
+  const { own } = judging.request;
+  const card = own === null ? undefined : ownCard(judging.ports.catalog, own);
+  if (own === null || card === undefined) return null;
+  return judgeOwn(judging, card, ownWorkload(judging.request, own));
+}
+
+function runCostOf(fit: Fit | null, run: Run | null): RunCost | null {
+  if (fit === null || run === null || fit.price === null || fit.secondsPerIteration === null) return null;
+  const iterations = run.iterations(fit.imagesPerStep);
+  const [low, high] = fit.secondsPerIteration;
+  const hours = [(iterations * low) / 3600, (iterations * high) / 3600] as const;
+  const { amount, currency } = fit.price;
+  return { iterations, basis: run.basis, hours, amount: [hours[0] * amount, hours[1] * amount], currency };
+}
+
+function hostOf(judging: Judging, fit: Fit | null): HostAdvice | null {
+  const { catalog } = judging.ports;
+  const instance = fit?.instanceType == null ? undefined : catalog.instance(fit.instanceType);
+  if (fit === null || instance === undefined) return null;
+  const dataset = catalog.datasets.find((row) => row.id === judging.request.run.dataset);
+  const diskGB = dataset?.diskGB ?? null;
+  const pictures = (dataset?.trainImages ?? 0) + (dataset?.valImages ?? 0) + (dataset?.testImages ?? 0);
+  return hostAdvice({
+    instance,
+    workload: workloadOf(judging.request.workload, fit),
+    secondsPerIteration: fit.secondsPerIteration,
+    data: { diskGB, bytesPerImage: diskGB === null || pictures === 0 ? null : (diskGB * 1e9) / pictures },
+    disks: catalog.prices.disks,
+    peerToPeer: catalog.gpuByName(instance.gpu)?.peerToPeer ?? null,
+  });
+}
+
+/** The card behind a judged entry. */
+function cardOfFit(judging: Judging, fit: Fit): Card | undefined {
+  const { catalog } = judging.ports;
+  const row = catalog.gpus.find((one) => one.label === fit.gpu);
+  const card = row === undefined ? undefined : cardOf(row);
+  if (card !== undefined && usableGiB(card.spec) === fit.usableGiB) return card;
+  const { own, only } = judging.request;
+  return [...(own === null ? [] : [own]), ...(only?.gpus ?? [])]
+    .flatMap((named) => ownCard(catalog, named) ?? [])
+    .find((one) => usableGiB(one.spec) === fit.usableGiB);
+}
+
+function maxBatchOf(judging: Judging, chosen: Chosen | null): Recommendation['maxBatch'] {
+  if (chosen === null) return null;
+  const { workload } = chosen;
+  const { gradientAccumulation } = judging.request.workload;
+  const batchPerGpu = findMaxBatch(judging.estimate, { ...workload, gradientAccumulation }, chosen.card.spec);
+  return batchPerGpu === null ? null : { gpu: chosen.fit.gpu, batchPerGpu };
+}
+
+/** What tips and limits are about: the own card, else the named one, else the recommended, else the best of all. */
+function chosenOf(judging: Judging, fits: readonly (Fit | null | undefined)[]): Chosen | null {
+  const fit = fits.find((one) => one != null);
+  const card = fit == null ? undefined : cardOfFit(judging, fit);
+  if (fit == null || card === undefined) return null;
+  return { fit, card, workload: workloadOf(judging.request.workload, fit) };
+}
+
+/**
+ * Tiers, recommended choice, tips and cost for one workload, as advice.md prescribes. Pure: estimator, facts and prices
+ * come through the ports.
+ *
+ * @throws AppError `unsupported-combination` (from the estimator) when the workload itself cannot be trained.
+ */
+export function recommend(request: RecommendationRequest, ports: AdvicePorts): Recommendation {
+  const estimate = rememberEstimates(ports.estimate);
+  const asked = estimate(request.workload);
+  const run = runLengthOf(request.run, ports.catalog, request.workload.model);
+  const judgedRun = run !== null && (run.basis !== 'usual' || request.assumeUsualRun) ? run : null;
+  const judging: Judging = {
+    request,
+    ports,
+    estimate,
+    iterations: (imagesPerStep) => judgedRun?.iterations(imagesPerStep) ?? null,
+  };
+  const bests = sortFits(judgeAll(judging), ports.usdCny);
+  const named = judgeNamed(judging);
+  const recommended = recommendedOf(bests, { usdCny: ports.usdCny, hasBudget: request.budget !== null });
+  const own = judgeOwned(judging);
+  const chosen = chosenOf(judging, [own, named[0], recommended, bests[0]]);
+  const { budget } = request;
+  const buysHours = budget?.period === 'total' && judgedRun === null && recommended?.price != null;
+  return {
+    estimate: asked,
+    region: request.region,
+    chargeType: request.chargeType,
+    budget,
+    tiers: named.length > 0 ? named : tierLines(bests),
+    bests,
+    recommended,
+    own,
+    tips: tipsFor({ judging, asked, chosen, recommended, run }),
+    run: runCostOf(recommended, run),
+    named,
+    deadlineHours: request.deadlineHours,
+    hoursBought: buysHours && recommended?.price != null ? hoursBought(budget, recommended.price, ports.usdCny) : null,
+    host: hostOf(judging, recommended),
+    maxBatch: maxBatchOf(judging, chosen),
+    priceBasis: { usdCny: ports.usdCny, origin: ports.prices.origin, fellBack: ports.prices.fellBack },
+  };
+}

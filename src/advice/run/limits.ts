@@ -1,0 +1,96 @@
+import type { GpuSpec } from '../../estimator/estimate-result.ts';
+import type { Workload } from '../../estimator/workload.ts';
+import { type EstimateOf, forCard, neededGiB, tryEstimate, usableGiB } from '../fit.ts';
+import { smallestBatch } from '../mitigations.ts';
+
+/** Beyond these nobody trains a segmentation model on one card; they bound the searches. */
+const LARGEST_BATCH = 4096;
+const LARGEST_SIDE = 8192;
+/** Every network of the catalogue downsamples by at most 32, so sizes are tried in steps of 32. */
+const SIDE_STEP = 32;
+
+type Need = (value: number) => number;
+
+function needOf(estimate: EstimateOf, gpu: GpuSpec, make: (value: number) => Workload): Need {
+  const known = new Map<number, number>();
+  return (value) => {
+    const before = known.get(value);
+    if (before !== undefined) return before;
+    const made = tryEstimate(estimate, forCard(make(value), gpu));
+    const need = made === undefined ? Number.POSITIVE_INFINITY : neededGiB(made);
+    known.set(value, need);
+    return need;
+  };
+}
+
+/**
+ * Largest value in `low … high` whose need is within the limit. The need rises with the value and is nearly a straight
+ * line, so the line through both ends is tried in turn with the middle, and the neighbour of each try with it.
+ */
+function largestWithin(
+  need: Need,
+  limit: number,
+  range: { readonly low: number; readonly high: number },
+): number | null {
+  let { low, high } = range;
+  if (need(low) > limit) return null;
+  if (need(high) <= limit) return high;
+  for (let round = 0; high - low > 1; round += 1) {
+    const probe = round % 2 === 0 ? onTheLine(need, limit, { low, high }) : Math.floor((low + high) / 2);
+    const neighbour = need(probe) <= limit ? probe + 1 : probe - 1;
+    for (const value of [probe, neighbour]) {
+      if (need(value) <= limit) low = Math.max(low, value);
+      else high = Math.min(high, value);
+    }
+  }
+  return low;
+}
+
+function onTheLine(need: Need, limit: number, { low, high }: { readonly low: number; readonly high: number }): number {
+  const slope = (need(high) - need(low)) / (high - low);
+  const guess = Number.isFinite(slope) && slope > 0 ? low + (limit - need(low)) / slope : (low + high) / 2;
+  return Math.min(high - 1, Math.max(low + 1, Math.floor(guess)));
+}
+
+/** Doubles from `from` until the need passes the limit, so that no estimate is far larger than the answer. */
+function bracket(need: Need, limit: number, range: { readonly from: number; readonly most: number }): number {
+  let high = range.from;
+  while (high < range.most && need(high) <= limit) high = Math.min(range.most, high * 2);
+  return high;
+}
+
+/** Largest batch per GPU that fits as configured; null when not even the smallest does. */
+export function findMaxBatch(estimate: EstimateOf, workload: Workload, gpu: GpuSpec): number | null {
+  const need = needOf(estimate, gpu, (batchSize) => ({ ...workload, batchSize }));
+  const low = smallestBatch(workload);
+  const limit = usableGiB(gpu);
+  const high = bracket(need, limit, { from: Math.max(low, workload.batchSize), most: LARGEST_BATCH });
+  return largestWithin(need, limit, { low, high });
+}
+
+/** Largest training size of the same shape that fits as configured, both sides multiples of 32; null when none does. */
+export function findMaxSize(
+  estimate: EstimateOf,
+  workload: Workload,
+  gpu: GpuSpec,
+): { readonly imageHeight: number; readonly imageWidth: number } | null {
+  const shape = (steps: number) => resize(workload, steps);
+  const need = needOf(estimate, gpu, (steps) => ({ ...workload, ...shape(steps) }));
+  const now = Math.max(1, Math.floor(Math.min(workload.imageHeight, workload.imageWidth) / SIDE_STEP));
+  const limit = usableGiB(gpu);
+  const high = bracket(need, limit, { from: now, most: LARGEST_SIDE / SIDE_STEP });
+  const steps = largestWithin(need, limit, { low: 1, high });
+  return steps === null ? null : shape(steps);
+}
+
+/** The shape with its shorter side at `steps` × 32 pixels, the longer one rounded to a multiple of 32. */
+function resize(workload: Workload, steps: number): { readonly imageHeight: number; readonly imageWidth: number } {
+  const shorter = steps * SIDE_STEP;
+  const { imageHeight, imageWidth } = workload;
+  const longer =
+    Math.round((shorter * Math.max(imageHeight, imageWidth)) / Math.min(imageHeight, imageWidth) / SIDE_STEP) *
+    SIDE_STEP;
+  return imageHeight <= imageWidth
+    ? { imageHeight: shorter, imageWidth: longer }
+    : { imageHeight: longer, imageWidth: shorter };
+}

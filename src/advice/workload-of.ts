@@ -1,0 +1,24 @@
+import type { Workload } from '../estimator/workload.ts';
+import type { Change, Fit } from './recommendation.ts';
+
+/** The workload as a judged entry runs it: its number of GPUs, its share of the batch, its changes. */
+export function workloadOf(asked: Workload, fit: Fit): Workload {
+  const perGpu = fit.imagesPerStep / (fit.gpus * asked.gradientAccumulation);
+  return fit.changes.reduce(applyChange, { ...asked, gpus: fit.gpus, batchSize: perGpu });
+}
+
+function applyChange(workload: Workload, change: Change): Workload {
+  switch (change.id) {
+    case 'amp':
+      return { ...workload, precision: 'fp16' };
+    case 'sdpa':
+      return { ...workload, attention: 'sdpa' };
+    case 'checkpointing':
+      return { ...workload, gradientCheckpointing: true };
+    case 'micro-batch': {
+      const batchSize = change.value ?? workload.batchSize;
+      const gradientAccumulation = workload.gradientAccumulation * (workload.batchSize / batchSize);
+      return { ...workload, batchSize, gradientAccumulation };
+    }
+  }
+}
