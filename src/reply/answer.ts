@@ -1,14 +1,15 @@
-import type { Recommendation } from '../advice/recommendation.ts';
+import type { Fit, Recommendation } from '../advice/recommendation.ts';
 import type { Slots } from '../understanding/understanding.ts';
 import { assumptionsNote } from './blocks/assumptions.ts';
 import { costFacts } from './blocks/cost.ts';
 import { memoryBar } from './blocks/memory.ts';
 import { tiersTable } from './blocks/tiers.ts';
 import { hostNotes, tipBlocks } from './blocks/tips.ts';
-import { cardVerdict, holds, needText, sizeVerdict } from './blocks/verdict.ts';
-import type { CardFit, Facts } from './facts.ts';
+import { cardName, cardVerdict, holds, needText, sizeVerdict } from './blocks/verdict.ts';
+import type { Facts } from './facts.ts';
 import { gib } from './format.ts';
 import type { Words } from './messages/index.ts';
+import { orderText } from './order.ts';
 import type { Block } from './reply.ts';
 
 const GIB = 1024 ** 3;
@@ -21,7 +22,7 @@ export interface AnswerInput {
 
 /** What it needs, what to rent, what it costs, what to change. */
 export function sizeBlocks(input: AnswerInput, recommendation: Recommendation, words: Words): readonly Block[] {
-  const cards = input.facts.cards ?? [];
+  const cards = recommendation.own === null ? [] : [recommendation.own];
   const verdict = sizeVerdict(recommendation, words);
   return [
     { kind: 'verdict', level: 'main', text: verdict },
@@ -32,7 +33,7 @@ export function sizeBlocks(input: AnswerInput, recommendation: Recommendation, w
 
 /** Whether the named cards hold it; the rented ones stand beside. */
 export function cardBlocks(input: AnswerInput, recommendation: Recommendation, words: Words): readonly Block[] {
-  const cards = input.facts.cards ?? [];
+  const cards = [...(recommendation.own === null ? [] : [recommendation.own]), ...recommendation.named];
   const [first] = cards;
   if (first === undefined) return sizeBlocks(input, recommendation, words);
   const verdict =
@@ -46,27 +47,27 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
   ];
 }
 
-function fitVerdict(card: CardFit, { estimate }: Recommendation, words: Words): string {
+function fitVerdict(card: Fit, { estimate }: Recommendation, words: Words): string {
   const verdict = cardVerdict(card, words);
-  const { usableGiB, neededGiB } = card.fit;
+  const { usableGiB, neededGiB } = card;
   const spare = usableGiB - neededGiB;
   const tight = spare >= 0 && spare < usableGiB * estimate.uncertainty.relative;
   return tight ? `${verdict}${words.locale === 'zh' ? '；' : '; '}${words.answer.verdict.tight}` : verdict;
 }
 
-function compareVerdict(cards: readonly CardFit[], { bests }: Recommendation, words: Words): string {
-  const fitting = cards.filter(({ fit }) => holds(fit));
-  const unchanged = fitting.filter(({ fit }) => fit.changes.length === 0);
-  const rank = ({ fit }: CardFit): number => bests.findIndex((best) => best.gpu === fit.gpu);
+function compareVerdict(cards: readonly Fit[], { bests }: Recommendation, words: Words): string {
+  const fitting = cards.filter(holds);
+  const unchanged = fitting.filter(({ changes }) => changes.length === 0);
+  const rank = ({ gpu }: Fit): number => bests.findIndex((best) => best.gpu === gpu);
   const [best] = [...(unchanged.length > 0 ? unchanged : fitting)].sort(
     (left, right) => (rank(left) + 1 || Infinity) - (rank(right) + 1 || Infinity),
   );
-  if (best === undefined) return words.answer.verdict.neither(cards.map(({ card }) => card).join(', '));
-  return words.answer.verdict.better(best.card, cardVerdict(best, words));
+  if (best === undefined) return words.answer.verdict.neither(cards.map(cardName).join(', '));
+  return words.answer.verdict.better(cardName(best), cardVerdict(best, words));
 }
 
-function ownCardText(card: CardFit, words: Words): Block {
-  return { kind: 'text', level: 'main', text: words.answer.verdict.own(card.card, cardVerdict(card, words)) };
+function ownCardText(card: Fit, words: Words): Block {
+  return { kind: 'text', level: 'main', text: words.answer.verdict.own(cardName(card), cardVerdict(card, words)) };
 }
 
 function supporting(input: AnswerInput, recommendation: Recommendation, words: Words): readonly Block[] {
@@ -78,13 +79,13 @@ function supporting(input: AnswerInput, recommendation: Recommendation, words: W
   return [
     tiersTable(recommendation, words),
     memoryBar(estimate, capacity, words),
-    ...tipBlocks(recommendation, facts, words),
+    ...tipBlocks(recommendation, words),
     ...(cost === null
       ? []
       : [cost, { kind: 'text', level: 'details', text: words.answer.cost.threshold } satisfies Block]),
     ...(host === null ? [] : [host]),
     ...validationText(recommendation, words),
-    ...codeBlock(facts, words),
+    ...orderBlocks(recommendation, 'order', words),
     assumptionsNote({ estimate, recommendation, facts, slots }, words, estimateCode),
   ];
 }
@@ -97,7 +98,16 @@ function validationText({ estimate }: Recommendation, words: Words): readonly Bl
   return [{ kind: 'text', level: 'details', text: words.answer.memory.validation(gib(bytes.validationPeak), size) }];
 }
 
-export function codeBlock({ code }: Facts, words: Words): readonly Block[] {
-  if (code === undefined) return [];
-  return [{ kind: 'code', level: 'details', title: words.answer.sections[code.title], text: code.text }];
+/** The order command and what to check before it. */
+export function orderBlocks(
+  recommendation: Recommendation,
+  form: 'order' | 'terraform',
+  words: Words,
+): readonly Block[] {
+  const code = orderText(recommendation, form, words);
+  if (code === null) return [];
+  return [
+    { kind: 'code', level: 'details', title: words.answer.sections[form], text: code },
+    { kind: 'list', level: 'details', title: words.answer.sections.checkFirst, items: words.answer.order.checks },
+  ];
 }

@@ -1,7 +1,7 @@
 import type { DialogAction, Turn } from '../dialog/dialog-state.ts';
 import type { Intent } from '../understanding/understanding.ts';
-import { type AnswerInput, cardBlocks, codeBlock, sizeBlocks } from './answer.ts';
-import { needText } from './blocks/verdict.ts';
+import { type AnswerInput, cardBlocks, orderBlocks, sizeBlocks } from './answer.ts';
+import { sizeVerdict } from './blocks/verdict.ts';
 import { nextChoices } from './choices.ts';
 import {
   closing,
@@ -93,11 +93,13 @@ function answerBlocks(
   const { facts } = input;
   const { recommendation, maxima, prices, recipe } = facts;
   const { understanding, state } = turn;
-  if (understanding.command !== null && facts.code !== undefined && recommendation !== undefined) {
-    return [
-      { kind: 'verdict', level: 'main', text: needText(recommendation.estimate, words) },
-      ...shown(codeBlock(facts, words)),
-    ];
+  const form = orderForm(understanding.command);
+  if (form !== null && recommendation !== undefined) {
+    const verdict: Block = { kind: 'verdict', level: 'main', text: sizeVerdict(recommendation, words) };
+    return [verdict, ...shown(orderBlocks(recommendation, form, words))];
+  }
+  if (understanding.command === 'details' && recommendation !== undefined) {
+    return shown(sizeBlocks(input, recommendation, words));
   }
   if (intent === 'oom_report') {
     const diagnosis = oomBlocks(understanding.artifact, recommendation?.estimate, words);
@@ -106,7 +108,8 @@ function answerBlocks(
       : [...diagnosis, ...sizeBlocks(input, recommendation, words).slice(1)];
   }
   if (intent === 'measurement' && recommendation !== undefined && understanding.measured !== null) {
-    const seconds = (facts.cards?.[0]?.fit ?? recommendation.recommended)?.secondsPerIteration ?? null;
+    const seconds =
+      (recommendation.own ?? recommendation.named[0] ?? recommendation.recommended)?.secondsPerIteration ?? null;
     return measuredBlocks(understanding.measured, { estimate: recommendation.estimate, seconds }, words);
   }
   if (maxima !== undefined) return maximumBlocks(maxima, words);
@@ -116,6 +119,10 @@ function answerBlocks(
     return [{ kind: 'verdict', level: 'main', text: words.answer.measured.needsAnswer }];
   const ownCards = state.slots.owned === true && intent !== 'fits' && intent !== 'compare';
   return ownCards ? sizeBlocks(input, recommendation, words) : cardBlocks(input, recommendation, words);
+}
+
+function orderForm(command: string | null): 'order' | 'terraform' | null {
+  return command === 'order' || command === 'terraform' ? command : null;
 }
 
 /** A block that was asked for belongs on the first screen. */

@@ -1,4 +1,4 @@
-import type { Fit, Recommendation } from '../advice/recommendation.ts';
+import type { Recommendation } from '../advice/recommendation.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Implementation } from '../estimator/workload.ts';
 
@@ -8,13 +8,6 @@ export interface LibraryFigure {
   readonly allocatedBytes: number;
   /** The message that switches to it. */
   readonly say: string;
-}
-
-/** A card that the person named or owns, judged. */
-export interface CardFit {
-  /** "A10", "V100 32GB". */
-  readonly card: string;
-  readonly fit: Fit;
 }
 
 /** The largest batch or picture that a card holds. */
@@ -66,14 +59,9 @@ export interface Problem {
 export interface Facts {
   readonly recommendation?: Recommendation;
   readonly libraries?: readonly LibraryFigure[];
-  readonly cards?: readonly CardFit[];
   readonly maxima?: readonly Maximum[];
   readonly prices?: readonly PriceFacts[];
   readonly recipe?: RecipeFacts;
   readonly problem?: Problem;
   readonly unknownGpus?: readonly string[];
-  /** Largest batch per GPU on the recommended card with its changes applied. */
-  readonly batchUpTo?: number;
-  readonly code?: { readonly title: 'order' | 'terraform'; readonly text: string };
-  readonly rate?: { readonly usdCny: number; readonly checkedOn: string };
 }

@@ -1,10 +1,13 @@
+import type { ModelDefaults } from '../../catalog/resolve-model.ts';
 import { AppError } from '../errors.ts';
-import type { Implementation, LossName, ModelSpec, OptimizerName, Workload } from '../estimator/workload.ts';
+import type { LossName, ModelSpec, Workload } from '../estimator/workload.ts';
 import { parseTorchVersion } from '../estimator/workload.ts';
 import type { WorkloadFields } from './fields.ts';
 
 export interface WorkloadSources {
   readonly model: ModelSpec;
+  /** What a run of this network usually is. */
+  readonly defaults: ModelDefaults;
   /** Said outright; wins. */
   readonly fields: WorkloadFields;
   /** Read from a config name, constructor or hub id; not an assumption, but weaker than `fields`. */
@@ -23,26 +26,16 @@ export interface BuiltWorkload {
 const DEFAULT_TORCH = '2.13';
 /** Fused attention became the default of `transformers` with torch 2.0. */
 const SDPA_SINCE_TORCH = 2;
-const DEFAULTS = {
-  side: 512,
-  batchSize: 4,
-  numClasses: 19,
-  instancesPerImage: 8,
-  positiveRoisPerImage: 128,
-} as const;
-
-/** Libraries whose models compute the loss themselves, so that a loop holds only the loss through backward. */
-const LOSS_IN_MODEL: ReadonlySet<Implementation> = new Set(['mmseg', 'mmdetection', 'detectron2', 'transformers']);
-
-/** Transformer and ConvNeXt networks that their libraries train with AdamW; convolutional ones use SGD (mmseg 1.2.2 configs). */
-const ADAMW_ARCHITECTURES = /^(segformer|segnext|mask2former|maskformer|oneformer|eomt|dpt|knet)/;
-const ADAMW_BACKBONES = /^(mit|swin|convnext|vit|deit|beit|twins|poolformer|mscan|dinov2)/;
-/** SETR and Segmenter keep SGD in spite of their ViT (mmseg 1.2.2 configs). */
-const SGD_ARCHITECTURES = /^(setr|segmenter)/;
+/** Said in README, "Defaults": the same for every network, whatever data its own recipe was written for. */
+const USUAL = { side: 512, batchSize: 4, numClasses: 19 } as const;
+/** Networks whose positions are learned for one input size, which is then the size that is meant. */
+const FIXED_INPUT: ReadonlySet<string> = new Set(['sam', 'swin-unet', 'transunet']);
+/** Objects in a picture, and mask regions that a trained Mask R-CNN samples at most (torchvision 0.28 reference code). */
+const INSTANCES = { instancesPerImage: 8, positiveRoisPerImage: 128 } as const;
 
 /** Fills every field of a workload and says which ones a default decided. */
 export function buildWorkload(sources: WorkloadSources): BuiltWorkload {
-  const { model } = sources;
+  const { model, defaults } = sources;
   const given = mergeFields(sources.fromName, sources.fields);
   const assumed: string[] = [];
   const or = <T>(name: keyof WorkloadFields, value: T | null | undefined, fallback: () => T): T => {
@@ -50,22 +43,22 @@ export function buildWorkload(sources: WorkloadSources): BuiltWorkload {
     assumed.push(name);
     return fallback();
   };
-  const imageHeight = or('imageHeight', given.imageHeight ?? given.imageWidth, () => DEFAULTS.side);
-  const imageWidth = or('imageWidth', given.imageWidth ?? given.imageHeight, () => DEFAULTS.side);
-  const numClasses = or('numClasses', given.numClasses, () => DEFAULTS.numClasses);
+  const imageHeight = or('imageHeight', given.imageHeight ?? given.imageWidth, () => usualSide(model, defaults).height);
+  const imageWidth = or('imageWidth', given.imageWidth ?? given.imageHeight, () => usualSide(model, defaults).width);
+  const numClasses = or('numClasses', given.numClasses, () => USUAL.numClasses);
   const torch = torchVersion(or('torch', given.torch, () => DEFAULT_TORCH));
   const workload: Workload = {
     model,
     imageHeight,
     imageWidth,
-    batchSize: or('batchSize', given.batchSize, () => DEFAULTS.batchSize),
+    batchSize: or('batchSize', given.batchSize, () => USUAL.batchSize),
     numClasses,
-    inputChannels: or('inputChannels', given.inputChannels, () => 3),
-    precision: or('precision', given.precision, () => 'fp32'),
-    optimizer: or('optimizer', given.optimizer, () => usualOptimizer(model)),
+    inputChannels: or('inputChannels', given.inputChannels, () => defaults.inputChannels),
+    precision: or('precision', given.precision, () => defaults.precision),
+    optimizer: or('optimizer', given.optimizer, () => defaults.optimizer),
     optimizerStep: or('optimizerStep', given.optimizerStep, () => 'foreach'),
-    loss: or('loss', given.loss, () => usualLoss(numClasses)),
-    attention: or('attention', given.attention, () => usualAttention(model.implementation, torch)),
+    loss: or('loss', given.loss, () => usualLoss(defaults, numClasses)),
+    attention: or('attention', given.attention, () => usualAttention(defaults, torch)),
     gradientCheckpointing: given.gradientCheckpointing ?? false,
     frozenBackbone: given.frozenBackbone ?? false,
     frozenStages: given.frozenStages ?? null,
@@ -73,11 +66,11 @@ export function buildWorkload(sources: WorkloadSources): BuiltWorkload {
     auxiliaryHead: given.auxiliaryHead ?? null,
     outputStride: given.outputStride ?? null,
     baseChannels: given.baseChannels ?? null,
-    outputHeld: or('outputHeld', given.outputHeld, () => holdsOutput(model)),
+    outputHeld: or('outputHeld', given.outputHeld, () => defaults.outputHeld),
     gradientAccumulation: given.gradientAccumulation ?? 1,
     gpus: or('gpus', given.gpus, () => 1),
-    instancesPerImage: given.instancesPerImage ?? DEFAULTS.instancesPerImage,
-    positiveRoisPerImage: given.positiveRoisPerImage ?? DEFAULTS.positiveRoisPerImage,
+    instancesPerImage: given.instancesPerImage ?? INSTANCES.instancesPerImage,
+    positiveRoisPerImage: given.positiveRoisPerImage ?? INSTANCES.positiveRoisPerImage,
     torch,
     residentGradients: given.residentGradients ?? false,
     expandableSegments: given.expandableSegments ?? false,
@@ -106,32 +99,16 @@ function torchVersion(text: string): number {
   return version;
 }
 
-function usualOptimizer({ implementation, architecture, backbone }: ModelSpec): OptimizerName {
-  switch (implementation) {
-    case 'smp':
-    case 'milesial':
-      return 'adam';
-    case 'transformers':
-      return architecture === 'sam' ? 'adam' : 'adamw';
-    case 'torchvision':
-      return 'sgd';
-    case 'mmseg':
-    case 'mmdetection':
-      if (SGD_ARCHITECTURES.test(architecture)) return 'sgd';
-      return ADAMW_ARCHITECTURES.test(architecture) || ADAMW_BACKBONES.test(backbone ?? '') ? 'adamw' : 'sgd';
-    default:
-      return ADAMW_ARCHITECTURES.test(architecture) ? 'adamw' : 'sgd';
-  }
+function usualSide(model: ModelSpec, { recipeSize, imageHeight, imageWidth }: ModelDefaults) {
+  if (recipeSize !== null) return recipeSize;
+  if (FIXED_INPUT.has(model.architecture)) return { height: imageHeight, width: imageWidth };
+  return { height: USUAL.side, width: USUAL.side };
 }
 
-function usualLoss(numClasses: number): LossName {
-  return numClasses === 1 ? 'bce' : 'cross-entropy';
+function usualLoss({ loss }: ModelDefaults, numClasses: number): LossName {
+  return loss ?? (numClasses === 1 ? 'bce' : 'cross-entropy');
 }
 
-function usualAttention(implementation: Implementation, torch: number): 'eager' | 'sdpa' {
-  return implementation === 'transformers' && torch >= SDPA_SINCE_TORCH ? 'sdpa' : 'eager';
-}
-
-function holdsOutput({ implementation, architecture }: ModelSpec): boolean {
-  return !LOSS_IN_MODEL.has(implementation) && architecture !== 'maskrcnn';
+function usualAttention({ attention }: ModelDefaults, torch: number): 'eager' | 'sdpa' {
+  return attention === 'sdpa' && torch >= SDPA_SINCE_TORCH ? 'sdpa' : 'eager';
 }

@@ -55,10 +55,12 @@ export const workloadFields = {
   validationMode: optional(z.enum(['whole', 'slide'])),
 } as const;
 
-const fieldsSchema = z.object(workloadFields).omit({ model: true, implementation: true, backbone: true, gpu: true });
+export const workloadFieldsSchema = z
+  .object(workloadFields)
+  .omit({ model: true, implementation: true, backbone: true, gpu: true });
 
 /** The fields of a run without its name: what a line, a dialog or a name's own words can give. */
-export type WorkloadFields = z.output<typeof fieldsSchema>;
+export type WorkloadFields = z.output<typeof workloadFieldsSchema>;
 
 /** @throws AppError `out-of-range` for a number outside what can be sized, `invalid-input` for anything else. */
 export function parseFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {

@@ -72,9 +72,9 @@ function budgetTexts({ budget }: Slots, words: Words): readonly string[] {
   return [words.answer.assumed.budgetPeriod(budgetText({ ...budget, period: 'hour' }, words))];
 }
 
-function rateText({ facts, recommendation }: Assumed, words: Words): readonly string[] {
+function rateText({ recommendation }: Assumed, words: Words): readonly string[] {
   const price = recommendation?.recommended?.price;
   const budget = recommendation?.budget;
-  if (facts.rate === undefined || price == null || budget == null || budget.currency === price.currency) return [];
-  return [words.answer.assumed.rate(String(facts.rate.usdCny), facts.rate.checkedOn)];
+  if (recommendation === undefined || price == null || budget == null || budget.currency === price.currency) return [];
+  return [words.answer.assumed.rate(String(recommendation.priceBasis.usdCny))];
 }

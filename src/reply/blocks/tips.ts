@@ -1,5 +1,4 @@
 import type { Fit, Recommendation, Tip } from '../../advice/recommendation.ts';
-import type { Facts } from '../facts.ts';
 import { gibOf, percent } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block } from '../reply.ts';
@@ -7,8 +6,8 @@ import type { Block } from '../reply.ts';
 const SHOWN_FIRST = 6;
 
 /** What to change to need less, each with its saving and its price in time; what else is good to know behind it. */
-export function tipBlocks({ tips }: Recommendation, facts: Facts, words: Words): readonly Block[] {
-  const larger = facts.batchUpTo === undefined ? [] : [words.answer.tip.upTo(facts.batchUpTo)];
+export function tipBlocks({ tips, maxBatch }: Recommendation, words: Words): readonly Block[] {
+  const larger = maxBatch === null ? [] : [words.answer.tip.upTo(maxBatch.batchPerGpu, maxBatch.gpu)];
   const items = [...larger, ...tips.map((tip) => tipText(tip, words))];
   if (items.length === 0) return [];
   const title = words.answer.sections.change;

@@ -1,6 +1,5 @@
 import type { Fit, Recommendation } from '../../advice/recommendation.ts';
 import type { Estimate } from '../../estimator/estimate-result.ts';
-import type { CardFit } from '../facts.ts';
 import { gib, gibNumber, gibOf } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import { budgetText } from './cost.ts';
@@ -36,7 +35,8 @@ function rentText({ recommended, budget, bests }: Recommendation, words: Words):
 }
 
 /** Whether one card holds it, with the figures that say why. */
-export function cardVerdict({ card, fit }: CardFit, words: Words): string {
+export function cardVerdict(fit: Fit, words: Words): string {
+  const card = cardName(fit);
   const text = words.answer.verdict;
   const needed = gibOf(fit.neededGiB);
   const usable = gibNumber(fit.usableGiB);
@@ -44,6 +44,11 @@ export function cardVerdict({ card, fit }: CardFit, words: Words): string {
   if (!holds(fit)) return text.no(card, needed, usable, spare);
   if (fit.changes.length > 0) return text.yesWith(card, changesText(fit.changes, words), needed, usable);
   return text.yes(card, needed, usable, spare);
+}
+
+/** "A10", "8×A10". */
+export function cardName({ gpu, gpus }: Fit): string {
+  return gpus === 1 ? gpu : `${gpus}×${gpu}`;
 }
 
 /** True when the card's memory is enough, whatever its price says. */

@@ -97,7 +97,7 @@ export const en = {
     saves: (amount: string) => `−${amount}`,
     faster: (factor: string) => `${factor}× as fast`,
     slower: (percent: string) => `${percent} slower`,
-    upTo: (batch: number) => `batch up to ${batch} per GPU on the recommended card`,
+    upTo: (batch: number, card: string) => `batch up to ${batch} per GPU on ${card}`,
   },
 
   cost: {
@@ -135,7 +135,7 @@ export const en = {
     prices: (date: string, region: string) => `prices of ${date}, ${region}`,
     observed: 'one observed quotation',
     uncertainty: (percent: string) => `± ${percent}`,
-    rate: (rate: string, date: string) => `1 USD = ${rate} CNY (planning rate of ${date})`,
+    rate: (rate: string) => `1 USD = ${rate} CNY (planning rate)`,
     budgetPeriod: (budget: string) => `budget read as ${budget}`,
     code: (code: string) => `estimate ${code}`,
   },
@@ -185,6 +185,22 @@ export const en = {
     smiIsMore:
       'nvidia-smi also counts the CUDA context and memory that PyTorch holds in reserve; compare max_memory_allocated() for the true need.',
     needsAnswer: 'Which run was that? Tell me model, image size and batch, and I set the figure beside an estimate.',
+  },
+
+  /** Comments and placeholders of an order that is not ready until a person has filled it in. */
+  order: {
+    image: 'pick an image with GPU driver and CUDA from this list (plain images have no driver)',
+    fillIn: 'fill in what stands in <…>; DryRun only checks and buys nothing, leave it out to order',
+    imageId: 'image with driver',
+    securityGroup: 'sg-…',
+    vSwitch: 'vsw-…',
+    keyPair: 'your key pair',
+    checks: [
+      'quota: new accounts have none for A100 families; apply in the Quota Center (1 to 5 working days)',
+      'stock differs by zone and hour: DryRun also checks it; have a second zone or type ready',
+      'real-name registration and a balance of about 100 CNY are needed for pay-as-you-go',
+      'first a short test run: compare nvidia-smi with the figure above and tell me what it showed',
+    ],
   },
 
   choices: {

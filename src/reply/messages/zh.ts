@@ -92,7 +92,7 @@ export const zh: AnswerMessages = {
     saves: (amount) => `省 ${amount}`,
     faster: (factor) => `快约 ${factor}×`,
     slower: (percent) => `慢 ${percent}`,
-    upTo: (batch) => `推荐的卡上 batch 能加到 ${batch}/卡`,
+    upTo: (batch, card) => `${card} 上 batch 能加到 ${batch}/卡`,
   },
 
   cost: {
@@ -129,7 +129,7 @@ export const zh: AnswerMessages = {
     prices: (date, region) => `价格 ${date} ${region}`,
     observed: '价格只有一次报价记录',
     uncertainty: (percent) => `误差 ±${percent}`,
-    rate: (rate, date) => `按 1 美元 = ${rate} 元折算（${date}）`,
+    rate: (rate) => `按 1 美元 = ${rate} 元折算（规划汇率）`,
     budgetPeriod: (budget) => `预算按 ${budget} 理解`,
     code: (code) => `编号 ${code}`,
   },
@@ -174,6 +174,21 @@ export const zh: AnswerMessages = {
     below: '比估算少，batch 还能往上加。已记下来供核对，不记是谁。',
     smiIsMore: 'nvidia-smi 里还有 CUDA 上下文和 PyTorch 预留的缓存；真实需要看 max_memory_allocated()。',
     needsAnswer: '这是哪次训练的数？告诉我模型、图多大、batch 多少，我拿估算来比。',
+  },
+
+  order: {
+    image: '从列表里挑带 GPU 驱动和 CUDA 的镜像（普通镜像没有驱动）',
+    fillIn: '把 <…> 里的补上；DryRun 只检查、不下单，真要下单就去掉它',
+    imageId: '带驱动的镜像',
+    securityGroup: 'sg-…',
+    vSwitch: 'vsw-…',
+    keyPair: '你的密钥对',
+    checks: [
+      '配额：新账号的 A100 配额是 0，要在配额中心申请，1–5 个工作日',
+      '库存按可用区、按小时变：DryRun 会一起检查，最好备一个可用区或规格',
+      '按量付费要先实名，余额大约 100 元以上',
+      '先短跑一次，看 nvidia-smi 跟上面的数差多少，回头告诉我',
+    ],
   },
 
   choices: {

@@ -1,0 +1,120 @@
+import { builtInModels, type ModelSpec } from '../../catalog/models.ts';
+import { type ModelDefaults, type Resolution, resolveModel } from '../../catalog/resolve-model.ts';
+import { AppError } from '../errors.ts';
+import type { Implementation } from '../estimator/workload.ts';
+import { parseModelName } from '../understanding/names/find-mentions.ts';
+import type { ModelMention } from '../understanding/names/mention.ts';
+import type { WorkloadFields } from './fields.ts';
+
+export interface ModelName {
+  /** As a person writes it: plain name, config name, constructor, hub id. */
+  readonly model: string;
+  readonly implementation?: string | null | undefined;
+  readonly backbone?: string | null | undefined;
+}
+
+export interface NamedModel {
+  readonly spec: ModelSpec;
+  readonly defaults: ModelDefaults;
+  /** What else the name says about the run. */
+  readonly fields: WorkloadFields;
+  readonly dataset: string | undefined;
+  readonly alternatives: readonly ModelSpec[];
+  readonly assumed: readonly string[];
+}
+
+const IMPLEMENTATIONS: readonly Implementation[] = [
+  'mmseg',
+  'smp',
+  'torchvision',
+  'transformers',
+  'detectron2',
+  'mmdetection',
+  'milesial',
+  'original',
+];
+
+/** Other ways to write a library. */
+const LIBRARY_NAMES: Readonly<Record<string, Implementation>> = {
+  mmsegmentation: 'mmseg',
+  segmentation_models_pytorch: 'smp',
+  'segmentation-models-pytorch': 'smp',
+  hf: 'transformers',
+  huggingface: 'transformers',
+  mmdet: 'mmdetection',
+};
+
+/**
+ * One network out of a name.
+ *
+ * @throws AppError `unknown-model`, `unknown-backbone`, `unsupported-combination`, each with what is near.
+ */
+export function resolveNamed(name: ModelName, models = builtInModels()): NamedModel {
+  const mention = parseModelName(name.model);
+  if (mention === undefined) throw unknownName(name.model);
+  const implementation = libraryOf(name.implementation) ?? mention.implementation;
+  const backbone = name.backbone == null ? {} : backboneOf(name.backbone);
+  const resolution = resolveModel({ ...mention, ...backbone, implementation }, models);
+  if (resolution.kind !== 'model') throw unresolved(resolution, name.model);
+  const { spec, defaults, alternatives, assumed } = resolution;
+  return { spec, defaults, alternatives, assumed, fields: fieldsOf(mention), dataset: mention.dataset };
+}
+
+function libraryOf(text: string | null | undefined): Implementation | undefined {
+  if (text == null) return undefined;
+  const name = text.trim().toLowerCase();
+  const library = LIBRARY_NAMES[name] ?? IMPLEMENTATIONS.find((known) => known === name);
+  if (library === undefined) {
+    throw new AppError('unknown-model', `no library called ${name}`, { details: { name, nearest: IMPLEMENTATIONS } });
+  }
+  return library;
+}
+
+/** A backbone by any of its names, canonical and as the encoder of segmentation_models_pytorch. */
+function backboneOf(text: string): { backbone: string; encoder?: string } {
+  const { backbone, encoder } = parseModelName(text) ?? {};
+  return encoder === undefined ? { backbone: backbone ?? text } : { backbone: backbone ?? text, encoder };
+}
+
+function fieldsOf(mention: ModelMention): WorkloadFields {
+  const { precision } = mention;
+  return {
+    imageHeight: mention.imageHeight,
+    imageWidth: mention.imageWidth,
+    batchSize: mention.batchSize,
+    numClasses: mention.numClasses,
+    inputChannels: mention.inputChannels,
+    precision: precision === 'amp' ? 'fp16' : precision,
+    optimizer: mention.optimizer,
+    loss: mention.loss,
+    attention: mention.attention,
+    auxiliaryHead: mention.auxiliaryHead,
+    outputStride: mention.outputStride,
+  };
+}
+
+const SHOWN_CHARACTERS = 80;
+
+function unknownName(typed: string): AppError {
+  const name = typed.slice(0, SHOWN_CHARACTERS);
+  return new AppError('unknown-model', `no network called ${name}`, { details: { name } });
+}
+
+function unresolved(resolution: Exclude<Resolution, { kind: 'model' }>, typed: string): AppError {
+  if (resolution.kind === 'ambiguous') {
+    const nearest = resolution.candidates.map(({ architecture, backbone }) =>
+      [architecture, backbone].filter(Boolean).join(' '),
+    );
+    return new AppError('unknown-model', 'the name could be several networks', { details: { name: typed, nearest } });
+  }
+  const { what, name, nearby, reason } = resolution;
+  const details = { name: name === '' ? typed : name, nearest: nearby, ...(reason === null ? {} : { reason }) };
+  switch (what) {
+    case 'architecture':
+      return new AppError('unknown-model', `no network called ${details.name}`, { details });
+    case 'backbone':
+      return new AppError('unknown-backbone', `no backbone for it: ${details.name}`, { details });
+    case 'combination':
+      return new AppError('unsupported-combination', reason ?? `${details.name} cannot be built`, { details });
+  }
+}
