@@ -2,11 +2,6 @@ import type { Workload } from './workload.ts';
 
 const MIB = 2 ** 20;
 
-/** Provisional until the allocator model: see allocator.ts. */
-export function reservedBytes(allocatedPeak: number, _w: Workload): number {
-  return Math.ceil(allocatedPeak / (2 * MIB)) * 2 * MIB;
-}
-
 /**
  * CUDA context with lazy loading (torch ≥ 2.0): 0.5 GiB, range 0.35–0.7; before: 1.25 (1.0–1.5).
  * NCCL: 544 MB for 2 GPUs, 688 MB from 3 on (physics.md §3.5; NVIDIA/nccl#964; 2026-11).

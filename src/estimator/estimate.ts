@@ -1,68 +1,26 @@
-import { AppError } from '../errors.ts';
-import { deviceBytes, reservedBytes } from './device.ts';
+import { deviceBytes } from './device.ts';
 import type { Estimate, EstimateBytes } from './estimate-result.ts';
 import { holdersAtPeak, peakOf } from './explain.ts';
-import { findNetwork } from './networks/index.ts';
-import { imageInput, type Run } from './networks/network.ts';
 import { optimizerBytes, stepBytes } from './optimizer.ts';
-import { type Replay, replay, replayWithoutGradient } from './replay.ts';
-import type { Tensor } from './tape/storage.ts';
-import { Tape, type TapeOptions } from './tape/tape.ts';
+import { type Replay, type ReplayOptions, replay, replayWithoutGradient } from './replay.ts';
+import { replayReserved } from './reserved.ts';
+import type { Tape } from './tape/tape.ts';
+import { atScale, trace, traceValidation } from './trace.ts';
 import { uncertaintyOf } from './uncertainty.ts';
-import { validationOutput } from './validation.ts';
 import { workProfile } from './work-profile.ts';
 import type { Workload } from './workload.ts';
 
-/** Pixels a side may have; more is a mistake or no training image. */
-export const MAXIMUM_SIDE = 16_384;
-
-function tapeOptions(w: Workload, training: boolean): TapeOptions {
-  return {
-    autocast: w.precision === 'fp32' ? null : w.precision,
-    training,
-    rules: { softmaxKeepsInput: w.torch < 1.11, relu6KeepsResult: w.torch < 2, composedHardswish: w.torch < 1.07 },
-    convWorkspace: w.convWorkspace,
-    kernelTemporaries: w.kernelTemporaries,
-    fanInCopies: w.fanInCopies,
-  };
-}
-
-/** The finished forward tape of one training iteration. */
-export interface Traced {
-  readonly t: Tape;
-  readonly loss: Tensor;
-  readonly run: Run;
-}
-
-/** @throws AppError `unsupported-combination` when no family builds the model, or the family refuses the shape. */
-export function trace(w: Workload): Traced {
-  const network = findNetwork(w.model);
-  if (network === undefined) throw unsupported(w);
-  const t = new Tape(tapeOptions(w, true));
-  const run = { t, spec: w.model, w };
-  return { t, loss: network.train(run), run };
-}
-
-function unsupported(w: Workload): AppError {
-  const { implementation, architecture, backbone } = w.model;
-  return new AppError(
-    'unsupported-combination',
-    `no network for ${implementation} ${architecture} ${backbone ?? ''}`.trim(),
-    {
-      details: { implementation, architecture, backbone: backbone ?? '' },
-    },
-  );
-}
-
 /**
- * Memory, work and explanation of one training run on one GPU. Pure.
+ * Memory, work and explanation of one training run on one GPU. Pure. What costs another pass (`holders`, and in
+ * `bytes` reserved, device and validationPeak) is computed when read, once.
  * @throws AppError `unsupported-combination`.
  */
 export function estimate(w: Workload, assumed: readonly string[] = []): Estimate {
-  const traced = trace(w);
-  const { t } = traced;
-  const replayed = replay(t, traced.loss, { fanInCopies: w.fanInCopies, residentGradients: hasResidentGradients(w) });
-  const bytes = countBytes(traced, replayed, w);
+  const largest = w.multiScale === null ? w : atScale(w, w.multiScale[1]);
+  const { t, loss } = trace(largest);
+  const replayed = replay(t, loss, replayOptions(w));
+  const bytes = new LazyBytes(countBytes(t, replayed, w), w);
+  const holders = lazy(() => holdersOf(largest, bytes));
   return {
     workload: w,
     model: w.model,
@@ -73,26 +31,33 @@ export function estimate(w: Workload, assumed: readonly string[] = []): Estimate
     bytes,
     peak: peakOf(t, replayed, bytes),
     get holders() {
-      return holdersOf(w, bytes);
+      return holders();
     },
     uncertainty: uncertaintyOf(w),
     work: workProfile(t, replayed.gradientBytes, bytes),
   };
 }
 
-/** Traced again when asked for: an estimate keeps no tape. */
-function holdersOf(w: Workload, bytes: EstimateBytes): Estimate['holders'] {
-  const { t, loss } = trace(w);
-  const options = { fanInCopies: w.fanInCopies, residentGradients: hasResidentGradients(w) };
-  return holdersAtPeak({ t, loss, replayed: replay(t, loss, options), bytes, options });
+function lazy<T>(compute: () => T): () => T {
+  let known: { readonly value: T } | undefined;
+  return () => {
+    known ??= { value: compute() };
+    return known.value;
+  };
+}
+
+function replayOptions(w: Workload): ReplayOptions {
+  return { fanInCopies: w.fanInCopies, residentGradients: hasResidentGradients(w) };
 }
 
 /** Accumulated gradients stay between micro-batches. */
-export function hasResidentGradients(w: Workload): boolean {
+function hasResidentGradients(w: Workload): boolean {
   return w.residentGradients || w.gradientAccumulation > 1;
 }
 
-function countBytes({ t }: Traced, replayed: Replay, w: Workload): EstimateBytes {
+type Counted = Omit<EstimateBytes, 'reserved' | 'device' | 'validationPeak'>;
+
+function countBytes(t: Tape, replayed: Replay, w: Workload): Counted {
   const base = t.parameterBytes + t.bufferBytes + t.inputBytes + t.targetBytes;
   const gradients = replayed.gradientBytes;
   const optimizerState = optimizerBytes(t.params, w);
@@ -101,9 +66,6 @@ function countBytes({ t }: Traced, replayed: Replay, w: Workload): EstimateBytes
   const resident = ddpBuckets + (hasResidentGradients(w) ? gradients : 0);
   const pure = Math.max(replayed.forward.bytes, replayed.backward.bytes);
   const withKernels = Math.max(replayed.forward.withKernels, replayed.backward.withKernels);
-  const iteration = base + optimizerState + resident + withKernels;
-  const allocatedPeak = Math.max(iteration, base + ddpBuckets + peakStep);
-  const reserved = reservedBytes(allocatedPeak, w);
   return {
     parameters: t.parameterBytes,
     buffers: t.bufferBytes,
@@ -118,25 +80,92 @@ function countBytes({ t }: Traced, replayed: Replay, w: Workload): EstimateBytes
     peakBackward: replayed.backward.bytes,
     peakStep,
     workspace: Math.max(0, withKernels - pure),
-    allocatedPeak,
-    reserved,
-    device: deviceBytes(reserved, w),
-    validationPeak: validationPeak(w),
+    allocatedPeak: Math.max(base + optimizerState + resident + withKernels, base + ddpBuckets + peakStep),
   };
 }
 
+/** Figures of the first pass, and the ones that need more work. */
+class LazyBytes implements EstimateBytes {
+  readonly parameters: number;
+  readonly buffers: number;
+  readonly input: number;
+  readonly target: number;
+  readonly gradients: number;
+  readonly optimizerState: number;
+  readonly ddpBuckets: number;
+  readonly base: number;
+  readonly saved: number;
+  readonly peakForward: number;
+  readonly peakBackward: number;
+  readonly peakStep: number;
+  readonly workspace: number;
+  readonly allocatedPeak: number;
+  readonly #reserved: () => number;
+  readonly #validationPeak: () => number;
+  readonly #workload: Workload;
+
+  constructor(counted: Counted, w: Workload) {
+    this.parameters = counted.parameters;
+    this.buffers = counted.buffers;
+    this.input = counted.input;
+    this.target = counted.target;
+    this.gradients = counted.gradients;
+    this.optimizerState = counted.optimizerState;
+    this.ddpBuckets = counted.ddpBuckets;
+    this.base = counted.base;
+    this.saved = counted.saved;
+    this.peakForward = counted.peakForward;
+    this.peakBackward = counted.peakBackward;
+    this.peakStep = counted.peakStep;
+    this.workspace = counted.workspace;
+    this.allocatedPeak = counted.allocatedPeak;
+    this.#workload = w;
+    this.#reserved = lazy(() => reservedOf(counted, w));
+    this.#validationPeak = lazy(() => validationPeak(w));
+  }
+
+  get reserved(): number {
+    return this.#reserved();
+  }
+
+  get device(): number {
+    return deviceBytes(this.reserved, this.#workload);
+  }
+
+  get validationPeak(): number {
+    return this.#validationPeak();
+  }
+}
+
+/** Factors of a varying input size that stand for the whole range, in an order that grows now and then, as random sizes do. */
+function scalesOf([low, high]: readonly [number, number]): readonly number[] {
+  return [(low + high) / 2, low, (low + 3 * high) / 4, (3 * low + high) / 4, high];
+}
+
+function reservedOf(bytes: Counted, w: Workload): number {
+  const shapes = w.multiScale === null ? [w] : scalesOf(w.multiScale).map((factor) => atScale(w, factor));
+  const iterations = shapes.map(trace);
+  const [first] = iterations;
+  const resident = first === undefined ? [] : first.t.params.map((param) => param.storage.bytes);
+  const buckets = Math.ceil(bytes.ddpBuckets / BUCKET_BYTES);
+  resident.push(bytes.buffers, bytes.input, bytes.target, ...new Array<number>(buckets).fill(BUCKET_BYTES));
+  if (hasResidentGradients(w)) resident.push(...resident.slice(0, first?.t.params.length ?? 0));
+  const stepTemporaries = Math.max(0, bytes.peakStep - bytes.gradients - bytes.optimizerState);
+  const replayed = replayReserved(iterations, w, { ...replayOptions(w), resident, stepTemporaries });
+  return Math.max(replayed, bytes.allocatedPeak) + bytes.workspace;
+}
+
+/** Gradient buckets of DistributedDataParallel: 25 MiB (torch/csrc/distributed/c10d/reducer.hpp, 2026-11). */
+const BUCKET_BYTES = 25 * 2 ** 20;
+
+function holdersOf(w: Workload, bytes: EstimateBytes): Estimate['holders'] {
+  const { t, loss } = trace(w);
+  const options = replayOptions(w);
+  return holdersAtPeak({ t, loss, replayed: replay(t, loss, options), bytes, options });
+}
+
 /** Absolute peak of a no-gradient pass: logits resized to the image, softmax, argmax. */
-export function validationPeak(w: Workload): number {
-  const network = findNetwork(w.model);
-  if (network === undefined) throw unsupported(w);
-  const t = new Tape(tapeOptions(w, false));
-  const slide = w.validationMode === 'slide';
-  const image = imageInput(t, {
-    batch: w.validationBatch,
-    channels: w.inputChannels,
-    height: slide ? w.imageHeight : w.validationHeight,
-    width: slide ? w.imageWidth : w.validationWidth,
-  });
-  validationOutput(t, network.infer({ t, spec: w.model, w }, image), w);
+function validationPeak(w: Workload): number {
+  const t = traceValidation(w);
   return t.parameterBytes + t.bufferBytes + t.inputBytes + replayWithoutGradient(t).bytes;
 }

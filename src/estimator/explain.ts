@@ -1,8 +1,7 @@
 import type { Estimate, EstimateBytes, PeakHolder, Phase } from './estimate-result.ts';
 import { aliveAt, type Replay, type ReplayOptions, settleHolders, walkTo } from './replay.ts';
-import type { Storage } from './tape/storage.ts';
+import type { Storage, Tensor } from './tape/storage.ts';
 import type { Tape } from './tape/tape.ts';
-import type { Tensor } from './tape/storage.ts';
 
 /** Which phase makes the allocated peak, and the operation in it. */
 export function peakOf(t: Tape, replayed: Replay, bytes: EstimateBytes): Estimate['peak'] {

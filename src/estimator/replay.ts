@@ -1,4 +1,4 @@
-import { BackwardWalk, type Peak } from './tape/backward.ts';
+import { type AllocationLog, BackwardWalk, type Peak } from './tape/backward.ts';
 import type { Node, Storage, Tensor } from './tape/storage.ts';
 import { Param } from './tape/storage.ts';
 import type { Tape } from './tape/tape.ts';
@@ -16,6 +16,9 @@ export interface Replay {
 export interface ReplayOptions {
   readonly fanInCopies: boolean;
   readonly residentGradients: boolean;
+  readonly log?: AllocationLog;
+  /** Called between the passes, when `holders` of the storages say what is kept. */
+  readonly afterForward?: () => void;
 }
 
 /** Runs lifetimes over a finished forward tape: one linear scan, then the backward walk from `loss`. */
@@ -26,6 +29,7 @@ export function replay(t: Tape, loss: Tensor, options: ReplayOptions): Replay {
   settleHolders(t);
   const forward = scanForward(t);
   const saved = heldBytes(t);
+  options.afterForward?.();
   const walk = new BackwardWalk(t, saved, { ...options, stopAt: -1 });
   if (loss.node !== null) walk.run(loss.node);
   return { forward, backward: walk.peak, saved, gradientBytes: walk.gradientBytes };

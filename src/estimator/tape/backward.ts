@@ -23,12 +23,19 @@ export interface Peak {
   mark: number;
 }
 
+/** Told about every allocation and release of the backward pass, in order. */
+export interface AllocationLog {
+  allocated(key: GradBuffer | Storage): void;
+  freed(key: GradBuffer | Storage): void;
+}
+
 export interface BackwardOptions {
   readonly fanInCopies: boolean;
   /** Gradients of parameters exist before backward and stay: an incoming one is added and freed. */
   readonly residentGradients: boolean;
   /** Stop at this measuring point (explanations), or -1. */
   readonly stopAt: number;
+  readonly log?: AllocationLog;
 }
 
 class Stop extends Error {}
@@ -157,6 +164,7 @@ export class BackwardWalk implements GradientWalk {
     const buffer = { bytes, scope: this.node?.scope ?? 0, refs: 1, parameter: false };
     this.current += bytes;
     if (this.options.stopAt >= 0) this.buffers.add(buffer);
+    this.options.log?.allocated(buffer);
     if (this.current > this.peak.bytes) this.mark();
     return buffer;
   }
@@ -171,6 +179,7 @@ export class BackwardWalk implements GradientWalk {
     if (buffer.refs > 0) return;
     this.current -= buffer.bytes;
     if (this.options.stopAt >= 0) this.buffers.delete(buffer);
+    this.options.log?.freed(buffer);
   }
 
   kernelBytes(bytes: number): void {
@@ -208,7 +217,9 @@ export class BackwardWalk implements GradientWalk {
   private releaseStorage(storage: Storage): void {
     if (storage.resident || storage.holders === 0) return;
     storage.holders -= 1;
-    if (storage.holders === 0) this.current -= storage.bytes;
+    if (storage.holders > 0) return;
+    this.current -= storage.bytes;
+    this.options.log?.freed(storage);
   }
 
   /** Inputs of a region are kept until its last node is done. */
@@ -233,20 +244,27 @@ export class BackwardWalk implements GradientWalk {
     if (region.parent !== null) this.replay(region.parent);
     region.replayed = true;
     const stop = this.adopt(region);
-    const size = stop - region.firstOperation + 2;
-    const delta = new Array<number>(Math.max(size, 1)).fill(0);
-    for (let index = region.firstStorage; index < region.lastStorage; index += 1) {
-      const storage = this.tape.storages[index];
-      if (storage === undefined || storage.birth > stop) continue;
-      const birth = storage.birth - region.firstOperation;
-      delta[birth] = (delta[birth] ?? 0) + storage.bytes;
-      if (storage.holders > 0) continue;
-      const after = Math.min(storage.death, stop) - region.firstOperation + 1;
-      delta[after] = (delta[after] ?? 0) - storage.bytes;
-    }
-    for (const change of delta) {
-      this.current += change;
+    this.rerun(region, stop);
+  }
+
+  /** Births and deaths of a replayed region, operation by operation. */
+  private rerun(region: Region, stop: number): void {
+    const { firstOperation, firstStorage, lastStorage } = region;
+    const dying: Storage[][] = Array.from({ length: stop - firstOperation + 2 }, () => []);
+    let next = firstStorage;
+    for (let operation = firstOperation; operation <= stop; operation += 1) {
+      for (; next < lastStorage && this.tape.storages[next]?.birth === operation; next += 1) {
+        const storage = this.tape.storages[next];
+        if (storage === undefined) continue;
+        this.current += storage.bytes;
+        this.options.log?.allocated(storage);
+        if (storage.holders === 0) dying[Math.min(storage.death, stop) - firstOperation]?.push(storage);
+      }
       if (this.current > this.peak.bytes) this.mark();
+      for (const storage of dying[operation - firstOperation] ?? []) {
+        this.current -= storage.bytes;
+        this.options.log?.freed(storage);
+      }
     }
   }
 

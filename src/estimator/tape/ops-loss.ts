@@ -1,6 +1,5 @@
 import { logSoftmax } from './ops-activation.ts';
-import { byteSize, cast, constant, multiply, scale, shift, toFloat, unary } from './ops-core.ts';
-import { mean, sum } from './ops-layers.ts';
+import { byteSize, constant, toFloat } from './ops-core.ts';
 import { emitFresh } from './rules.ts';
 import { type BackwardRule, elements, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';
@@ -31,16 +30,22 @@ export function crossEntropy(t: Tape, logits: Tensor, target: Tensor, reduced = 
   return nllLoss(t, logSoftmax(t, logits, true), target, reduced);
 }
 
-/** `F.binary_cross_entropy_with_logits` with a mean (fp32 list): keeps logits and float target; two full-size temporaries in the kernel. */
+/**
+ * `F.binary_cross_entropy_with_logits` with a mean (fp32 list): keeps logits and float target; two full-size temporaries in the
+ * kernel, one in backward.
+ */
 export function binaryCrossEntropy(t: Tape, logits: Tensor, target: Tensor, reduced = true): Tensor {
   const input = toFloat(t, logits);
   t.begin('binary_cross_entropy_with_logits', [logits, input, target]);
   const shape = reduced ? [] : input.shape;
-  const map = t.allocate(input.shape, 'float');
+  const storage = t.allocate(shape, 'float');
   if (t.options.kernelTemporaries) t.kernel(2 * byteSize(input));
-  const storage = reduced ? t.allocateBytes(4) : map;
   t.work('pointwise', false, { macs: 0, bytes: 3 * byteSize(input) });
-  const rule: BackwardRule = (walk, node) => emitFresh(walk, node, 0);
+  const rule: BackwardRule = (walk, node) => {
+    const probabilities = walk.transient(byteSize(input));
+    emitFresh(walk, node, 0);
+    walk.release(probabilities);
+  };
   return t.result(
     { storage, shape, dtype: 'float' },
     { name: 'binary_cross_entropy_with_logits', inputs: [input], saved: [input.storage, target.storage], rule },
@@ -70,47 +75,3 @@ export function accuracy(t: Tape, logits: Tensor, target: Tensor): void {
   for (const storage of [values, labels, correct]) storage.death = t.now;
   t.keep(...total);
 }
-
-/** Soft Dice as segmentation_models_pytorch 0.6 writes it: multiclass with a one-hot target, binary with a float one. */
-export function diceLoss(t: Tape, logits: Tensor, target: Tensor): Tensor {
-  const [batch = 1, classes = 1, height = 1, width = 1] = logits.shape;
-  const area = height * width;
-  const probabilities =
-    classes === 1 ? diceSigmoid(t, logits) : unary(t, logSoftmax(t, logits), 'exp', { keeps: 'output' });
-  const truth = classes === 1 ? target : oneHot(t, [batch, classes, area]);
-  const product = multiply(t, probabilities, truth);
-  const intersection = sum(t, product, [0, 2, 3], false);
-  const cardinality = sum(t, addTarget(t, probabilities, truth), [0, 2, 3], false);
-  const scores = multiply(t, scale(t, shift(t, intersection)), shift(t, cardinality), { name: 'div' });
-  const loss = scale(t, shift(t, scores));
-  t.keep(probabilities, truth, intersection, cardinality, scores);
-  return mean(t, multiply(t, loss, constant(t, 'to', [classes], 'float')), [0], false);
-}
-
-function diceSigmoid(t: Tape, logits: Tensor): Tensor {
-  const log = unary(t, toFloat(t, logits), 'logsigmoid', { keeps: 'input' });
-  return unary(t, log, 'exp', { keeps: 'output' });
-}
-
-function oneHot(t: Tape, [batch = 1, classes = 1, area = 1]: readonly number[]): Tensor {
-  const hot = constant(t, 'one_hot', [batch, area, classes], 'long');
-  const float = constant(t, 'mul', [batch, classes, area], 'float');
-  t.keep(hot);
-  return float;
-}
-
-function addTarget(t: Tape, probabilities: Tensor, truth: Tensor): Tensor {
-  t.begin('add', [probabilities, truth]);
-  const storage = t.allocate(probabilities.shape, 'float');
-  t.work('pointwise', false, { macs: 0, bytes: 3 * byteSize(probabilities) });
-  const rule: BackwardRule = (walk, _node, grads) => {
-    const grad = grads[0];
-    if (grad !== undefined) walk.emit(0, walk.share(grad));
-  };
-  return t.result(
-    { storage, shape: probabilities.shape, dtype: 'float' },
-    { name: 'add', inputs: [probabilities], saved: [], rule },
-  );
-}
-
-export { cast };

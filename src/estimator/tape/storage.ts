@@ -159,7 +159,11 @@ export class Node {
   grads: (Grad | undefined)[] | undefined;
   reachable = false;
 
-  constructor(operation: Operation, outputs: readonly Tensor[], place: Pick<Node, 'at' | 'scope' | 'region' | 'index'>) {
+  constructor(
+    operation: Operation,
+    outputs: readonly Tensor[],
+    place: Pick<Node, 'at' | 'scope' | 'region' | 'index'>,
+  ) {
     this.name = operation.name;
     this.inputs = operation.inputs;
     this.saved = operation.saved;

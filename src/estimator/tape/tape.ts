@@ -57,7 +57,6 @@ export interface Output {
   readonly strides?: readonly number[] | null;
 }
 
-
 /**
  * Runs a network symbolically: every operation makes storages and, when a gradient flows through it, a node.
  * Network code never frees anything; lifetimes follow from `touch` (last use), `call` (a module holds its arguments
@@ -253,7 +252,12 @@ export class Tape {
   }
 
   private node(outputs: readonly Tensor[], recorded: Operation): Node {
-    const node = new Node(recorded, outputs, { at: this.now, scope: this.scope, region: this.region, index: this.nodes.length });
+    const node = new Node(recorded, outputs, {
+      at: this.now,
+      scope: this.scope,
+      region: this.region,
+      index: this.nodes.length,
+    });
     this.nodes.push(node);
     return node;
   }
