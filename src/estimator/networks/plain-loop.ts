@@ -1,5 +1,6 @@
 import { add } from '../tape/ops-core.ts';
-import { binaryCrossEntropy, crossEntropy, diceLoss } from '../tape/ops-loss.ts';
+import { diceLoss } from '../tape/ops-dice.ts';
+import { binaryCrossEntropy, crossEntropy } from '../tape/ops-loss.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { Workload } from '../workload.ts';
