@@ -40,7 +40,9 @@ export function hrnet(t: Tape, image: Tensor, options: HrnetOptions): readonly T
   const small = options.small === true;
   const basic = blockOptions(18, options);
   const stem = ['1', '2'].reduce((x, index) => stemConv(t, x, index), image);
-  const first = t.call('layer1', stem, () => chain(t, stem, { planes: 64, count: small ? 2 : 4 }, blockOptions(50, options)));
+  const first = t.call('layer1', stem, () =>
+    chain(t, stem, { planes: 64, count: small ? 2 : 4 }, blockOptions(50, options)),
+  );
   let maps: readonly Tensor[] = [first];
   for (const [index, stage] of stages(small).entries()) {
     const widths = Array.from({ length: stage.branches }, (_, branch) => options.width * 2 ** branch);
@@ -64,7 +66,12 @@ function stemConv(t: Tape, x: Tensor, index: string): Tensor {
   );
 }
 
-function chain(t: Tape, x: Tensor, { planes, count }: { planes: number; count: number }, options: ResNetOptions): Tensor {
+function chain(
+  t: Tape,
+  x: Tensor,
+  { planes, count }: { planes: number; count: number },
+  options: ResNetOptions,
+): Tensor {
   let out = x;
   for (let index = 0; index < count; index += 1) {
     const input = out;
@@ -103,7 +110,12 @@ function runStage(t: Tape, inputs: readonly Tensor[], stage: Stage, setting: Sta
 }
 
 /** Parallel branches, then every output is the sum of all branches at its size. */
-function hrModule(t: Tape, inputs: readonly Tensor[], blocks: number, { widths, basic }: StageSetting): readonly Tensor[] {
+function hrModule(
+  t: Tape,
+  inputs: readonly Tensor[],
+  blocks: number,
+  { widths, basic }: StageSetting,
+): readonly Tensor[] {
   const branches = inputs.map((input, branch) =>
     t.call(`branches.${branch}`, input, () => chain(t, input, { planes: widths[branch] ?? 0, count: blocks }, basic)),
   );

@@ -1,6 +1,7 @@
 import type { ModelSpec } from '../workload.ts';
 import { classicNetworks } from './mmseg-classic.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
+import { mmsegUnetNetworks } from './mmseg-unet.ts';
 import type { Network } from './network.ts';
 import { smpUnetNetworks } from './smp-unet.ts';
 import { milesialNetworks } from './unet-milesial.ts';
@@ -8,6 +9,7 @@ import { milesialNetworks } from './unet-milesial.ts';
 const NETWORKS: Readonly<Record<string, Network>> = {
   ...classicNetworks,
   ...mmsegSegformer,
+  ...mmsegUnetNetworks,
   ...smpUnetNetworks,
   ...milesialNetworks,
 };

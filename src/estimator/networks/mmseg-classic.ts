@@ -1,64 +1,76 @@
-import type { Tensor } from '../tape/storage.ts';
-import type { Tape } from '../tape/tape.ts';
+import { isBasicResnet, lookUp, mmsegBackbone, mmsegOutputStride } from './mmseg-backbones.ts';
 import { asppHead, fcnHead, pspHead, separableAsppHead } from './mmseg-heads.ts';
 import { encoderDecoder, type Head, type Segmentor } from './mmseg-segmentor.ts';
-import { type Network, optionNumber, optionNumbers, optionText, type Run } from './network.ts';
-import { type ResNetOptions, resnet } from './resnet.ts';
+import { type Network, optionBoolean, optionNumbers, type Run } from './network.ts';
 
-const DEPTHS = { resnet18: 18, resnet34: 34, resnet50: 50, resnet101: 101, resnet152: 152 } as const;
-
-/** Widths that the configs scale with the backbone: [head, auxiliary head, DeepLabV3+ early map]. */
-function headWidths(backbone: string): readonly [number, number, number] {
-  return backbone === 'resnet18' || backbone === 'resnet34' ? [128, 64, 12] : [512, 256, 48];
+/** Widths that the configs scale with the backbone: head, auxiliary head, DeepLabV3+'s early map. */
+function headWidths(run: Run): { channels: number; auxiliary: number; early: number } {
+  return isBasicResnet(run)
+    ? { channels: 128, auxiliary: 64, early: 12 }
+    : { channels: 512, auxiliary: 256, early: 48 };
 }
 
-/** MMSegmentation's ResNet: deep stem (V1c) unless the name ends in "b" (V1), stride 8 by dilation. */
-export function mmsegResnet({ spec, w }: Run): ((t: Tape, image: Tensor) => readonly Tensor[]) | undefined {
-  const depth = Object.entries(DEPTHS).find(([name]) => name === spec.backbone)?.[1];
-  if (depth === undefined) return undefined;
-  const stride = w.outputStride ?? optionNumber(spec, 'outputStride', 8);
-  const multiGrid = optionNumbers(spec, 'multiGrid', []);
-  const options: ResNetOptions = {
-    depth,
-    stem: optionText(spec, 'stem', 'v1c') === 'v1' ? 'plain' : 'deep',
-    strides: [1, 2, stride === 8 ? 1 : 2, stride === 32 ? 2 : 1],
-    dilations: [1, 1, stride === 8 ? 2 : 1, stride === 32 ? 1 : stride === 8 ? 4 : 2],
-    contractDilation: true,
-    checkpoint: w.gradientCheckpointing,
-    ...(multiGrid.length > 0 ? { multiGrid } : {}),
-  };
-  return (t, image) => t.freeze(w.frozenBackbone, () => resnet(t, image, options).stages);
+/** FCNHead on one map after stage 3, as nearly all dilated networks have it. */
+export function stageThreeAuxiliary(run: Run): readonly Head[] {
+  if (run.w.auxiliaryHead === false) return [];
+  const channels = headWidths(run).auxiliary;
+  return [fcnHead({ index: 2, channels, numClasses: run.w.numClasses, convs: 1, concatInput: false })];
 }
 
-function classicHead(run: Run, channels: number, early: number): Head {
+function classicHead(run: Run): Head {
+  const { channels, early } = headWidths(run);
   const { numClasses } = run.w;
-  const stride = run.w.outputStride ?? optionNumber(run.spec, 'outputStride', 8);
-  const dilations = stride === 8 ? [1, 12, 24, 36] : [1, 6, 12, 18];
+  const dilations = mmsegOutputStride(run, 8) === 8 ? [1, 12, 24, 36] : [1, 6, 12, 18];
+  const common = { index: -1, channels, numClasses } as const;
   switch (run.spec.architecture) {
     case 'pspnet':
-      return pspHead({ index: -1, channels, numClasses });
+      return pspHead(common);
     case 'deeplabv3':
-      return asppHead({ index: -1, channels, numClasses, dilations });
+      return asppHead({ ...common, dilations });
     case 'deeplabv3plus':
-      return separableAsppHead({ index: -1, channels, numClasses, dilations, earlyChannels: early });
+      return separableAsppHead({ ...common, dilations, earlyChannels: early });
     default:
-      return fcnHead({ index: -1, channels, numClasses, convs: 2, concatInput: true });
+      return fcnHead({ ...common, convs: 2, concatInput: true });
   }
 }
 
+const KNOWN = ['resnet', 'resnest', 'mobilenet-v2'];
+
 function classicSegmentor(run: Run): Segmentor {
-  const [channels, auxiliary, early] = headWidths(run.spec.backbone ?? 'resnet50');
-  const backbone = mmsegResnet(run);
-  if (backbone === undefined) throw new RangeError(`no backbone ${run.spec.backbone}`);
-  const { numClasses } = run.w;
-  const withAuxiliary = run.w.auxiliaryHead ?? true;
+  const { spec } = run;
+  if (spec.architecture === 'fcn' && spec.backbone?.startsWith('hrnet') === true) return hrnetSegmentor(run);
+  // The official multi-grid configs also train on hard pixels only.
+  const hardPixels = optionBoolean(spec, 'ohem', optionNumbers(spec, 'multiGrid', []).length > 0);
   return {
-    backbone,
-    decodeHead: classicHead(run, channels, early),
-    auxiliaryHeads: withAuxiliary
-      ? [fcnHead({ index: 2, channels: auxiliary, numClasses, convs: 1, concatInput: false })]
-      : [],
+    backbone: mmsegBackbone(run, KNOWN),
+    decodeHead: classicHead(run),
+    auxiliaryHeads: stageThreeAuxiliary(run),
+    ...(hardPixels ? { hardPixels: 'loss' } : {}),
   };
+}
+
+/** FCN on HRNet: all maps joined at stride 4, one 1×1 convolution of the same width, no dropout, no auxiliary head. */
+function hrnetSegmentor(run: Run): Segmentor {
+  return {
+    backbone: mmsegBackbone(run, ['hrnet']),
+    decodeHead: hrnetFcnHead(run),
+    auxiliaryHeads: [],
+  };
+}
+
+const WIDTHS = {
+  'hrnet-w18-small': 18,
+  'hrnet-w18': 18,
+  'hrnet-w32': 32,
+  'hrnet-w40': 40,
+  'hrnet-w48': 48,
+  'hrnet-w64': 64,
+};
+
+export function hrnetFcnHead({ spec, w }: Run): Head {
+  const channels = 15 * (lookUp(WIDTHS, spec.backbone) ?? 18);
+  const { numClasses } = w;
+  return fcnHead({ index: 'all', channels, numClasses, convs: 1, concatInput: false, kernel: 1, dropout: 0 });
 }
 
 export const classicNetworks: Readonly<Record<string, Network>> = Object.fromEntries(

@@ -6,16 +6,26 @@ import { channelsOf, convBlock, separableBlock, sizeOf } from './blocks.ts';
 import { classify, type Head } from './mmseg-segmentor.ts';
 
 export interface HeadOptions {
-  readonly index: number;
+  /** Which map is read; negative from the end; `all`: resized to the first and joined. */
+  readonly index: number | 'all';
   readonly channels: number;
   readonly numClasses: number;
   readonly dropout?: number;
 }
 
-function feature(features: readonly Tensor[], index: number): Tensor {
+function feature(t: Tape, features: readonly Tensor[], index: number | 'all'): Tensor {
+  if (index === 'all') return resizeConcat(t, features);
   const chosen = features[index < 0 ? features.length + index : index];
   if (chosen === undefined) throw new RangeError(`no feature map ${index}`);
   return chosen;
+}
+
+/** All maps at the size of the first, which is copied too, joined: the `resize_concat` input of HRNet's heads. */
+export function resizeConcat(t: Tape, features: readonly Tensor[]): Tensor {
+  const [first] = features;
+  if (first === undefined) throw new RangeError('no feature maps');
+  const resized = features.map((map) => resize(t, map, sizeOf(first)));
+  return concat(t, resized, 1);
 }
 
 export interface FcnHeadOptions extends HeadOptions {
@@ -27,7 +37,7 @@ export interface FcnHeadOptions extends HeadOptions {
 /** FCNHead: n convolutions, optionally joined with the input. */
 export function fcnHead(options: FcnHeadOptions): Head {
   return (t, features) =>
-    classify(t, fcnFeature(t, feature(features, options.index), options), options.numClasses, options.dropout);
+    classify(t, fcnFeature(t, feature(t, features, options.index), options), options.numClasses, options.dropout);
 }
 
 export function fcnFeature(t: Tape, x: Tensor, { convs, concatInput, channels, kernel = 3 }: FcnHeadOptions): Tensor {
@@ -72,7 +82,12 @@ export function pspFeature(t: Tape, x: Tensor, channels: number): Tensor {
 
 export function pspHead(options: HeadOptions): Head {
   return (t, features) =>
-    classify(t, pspFeature(t, feature(features, options.index), options.channels), options.numClasses, options.dropout);
+    classify(
+      t,
+      pspFeature(t, feature(t, features, options.index), options.channels),
+      options.numClasses,
+      options.dropout,
+    );
 }
 
 export interface AsppOptions extends HeadOptions {
@@ -109,14 +124,14 @@ function asppBranch(
 
 export function asppHead(options: AsppOptions): Head {
   return (t, features) =>
-    classify(t, asppFeature(t, feature(features, options.index), options), options.numClasses, options.dropout);
+    classify(t, asppFeature(t, feature(t, features, options.index), options), options.numClasses, options.dropout);
 }
 
 /** DepthwiseSeparableASPPHead of DeepLabV3+: ASPP, a projected early map, two separable convolutions. */
 export function separableAsppHead(options: AsppOptions & { earlyChannels: number }): Head {
   return (t, features) => {
-    const out = asppFeature(t, feature(features, options.index), { ...options, separable: true });
-    const merged = options.earlyChannels > 0 ? withEarly(t, out, feature(features, 0), options.earlyChannels) : out;
+    const out = asppFeature(t, feature(t, features, options.index), { ...options, separable: true });
+    const merged = options.earlyChannels > 0 ? withEarly(t, out, feature(t, features, 0), options.earlyChannels) : out;
     const refined = t.call('sep_bottleneck', merged, () => {
       const first = separableBlock(t, '0', merged, { out: options.channels });
       return separableBlock(t, '1', first, { out: options.channels });

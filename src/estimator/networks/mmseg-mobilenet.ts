@@ -1,4 +1,4 @@
-import { activate, type Activation } from '../tape/ops-activation.ts';
+import { type Activation, activate } from '../tape/ops-activation.ts';
 import { add, multiply, pad, scale, shift, unary } from '../tape/ops-core.ts';
 import { adaptiveAveragePool, batchNorm, conv2d } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
@@ -126,7 +126,14 @@ function dilationOf(size: 'large' | 'small', layer: number): number {
 function invertedResidualV3(t: Tape, x: Tensor, row: BlockRow, dilation: number): Tensor {
   const [kernel, hidden, out, squeezed, activation, stride] = row;
   const wide = channelsOf(x) === hidden ? x : convBlock(t, 'expand_conv', x, { out: hidden, kernel: 1, activation });
-  const spatial = { out: hidden, kernel, stride: dilation > 1 ? 1 : stride, groups: hidden, dilation, activation } as const;
+  const spatial = {
+    out: hidden,
+    kernel,
+    stride: dilation > 1 ? 1 : stride,
+    groups: hidden,
+    dilation,
+    activation,
+  } as const;
   const depthwise =
     stride === 2
       ? adaptiveConvBlock(t, 'depthwise_conv', wide, spatial)

@@ -1,8 +1,8 @@
-import { add, reshape, scale, shift } from '../tape/ops-core.ts';
-import { conv2d, dropout2d, mean, resize, sum } from '../tape/ops-layers.ts';
-import { accuracy, crossEntropy } from '../tape/ops-loss.ts';
+import { add, shift } from '../tape/ops-core.ts';
+import { conv2d, dropout2d, mean } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
+import { type HeadLosses, type LossOptions, lossByFeature } from './mmseg-loss.ts';
 import { type Network, type Run, trainingImage } from './network.ts';
 
 /** Gives a head's low-resolution logits from the backbone's feature maps. */
@@ -13,27 +13,14 @@ export interface Segmentor {
   readonly neck?: (t: Tape, features: readonly Tensor[]) => readonly Tensor[];
   readonly decodeHead: Head;
   readonly auxiliaryHeads: readonly Head[];
+  /** Pixel sampler of the decode head. */
+  readonly hardPixels?: LossOptions['hardPixels'];
 }
 
 /** `cls_seg`: channel dropout, then a 1×1 convolution with bias. */
 export function classify(t: Tape, x: Tensor, numClasses: number, dropoutRatio = 0.1): Tensor {
   const dropped = dropout2d(t, x, dropoutRatio);
   return t.within('conv_seg', () => conv2d(t, dropped, { out: numClasses, kernel: 1, bias: true }));
-}
-
-/** `BaseDecodeHead.loss_by_feat`: resize to the label, cross entropy averaged by hand, accuracy; the logits are held throughout. */
-export function lossByFeature(t: Tape, logits: Tensor, target: Tensor): Tensor {
-  const [batch = 1, , height = 1, width = 1] = target.shape;
-  const resized = resize(t, logits, [height, width]);
-  const label = reshape(t, target, [batch, height, width]);
-  const map = crossEntropy(t, resized, label, false);
-  const total = sum(t, map, [0, 1, 2], false);
-  const average = scale(t, total);
-  t.keep(map);
-  const loss = scale(t, average);
-  accuracy(t, resized, label);
-  t.keep(resized, logits);
-  return loss;
 }
 
 /** Backbone, heads and losses in the order of `EncoderDecoder.loss`; the feature maps live until the last loss. */
@@ -45,13 +32,14 @@ export function encoderDecoder(build: (run: Run) => Segmentor): Network {
       const image = trainingImage(run);
       const target = t.target([w.batchSize, 1, w.imageHeight, w.imageWidth], 'long');
       const features = extract(t, model, image);
-      const losses = [t.within('decode_head', () => headLoss(t, model.decodeHead, features, target))];
+      const options = { loss: w.loss, ...(model.hardPixels === undefined ? {} : { hardPixels: model.hardPixels }) };
+      const parts = [t.within('decode_head', () => lossByFeature(t, model.decodeHead(t, features), target, options))];
       model.auxiliaryHeads.forEach((head, index) => {
         const name = model.auxiliaryHeads.length === 1 ? 'auxiliary_head' : `auxiliary_head.${index}`;
-        losses.push(t.within(name, () => headLoss(t, head, features, target)));
+        parts.push(t.within(name, () => lossByFeature(t, head(t, features), target)));
       });
       t.keep(...features);
-      return sumOfMeans(t, losses);
+      return sumOfLosses(t, parts);
     },
     infer: (run, image) => {
       const model = build(run);
@@ -61,14 +49,16 @@ export function encoderDecoder(build: (run: Run) => Segmentor): Network {
   };
 }
 
-/** `sum(loss.mean() for loss in losses)`, as mmengine's parse_losses does. */
-export function sumOfMeans(t: Tape, losses: readonly Tensor[]): Tensor {
+/** `sum(loss.mean() for loss in losses)`, as mmengine's parse_losses does; the dict of losses is alive meanwhile. */
+export function sumOfLosses(t: Tape, parts: readonly HeadLosses[]): Tensor {
+  const losses = parts.flatMap((part) => part.losses);
   let total: Tensor | undefined;
   for (const loss of losses) {
     const average = mean(t, loss, [], false);
     total = total === undefined ? shift(t, average) : add(t, total, average);
   }
   if (total === undefined) throw new RangeError('no loss');
+  t.keep(...losses, ...parts.flatMap((part) => part.accuracies));
   return total;
 }
 
@@ -77,9 +67,4 @@ function extract(t: Tape, model: Segmentor, image: Tensor): readonly Tensor[] {
   if (model.neck === undefined) return features;
   const { neck } = model;
   return t.call('neck', features, () => neck(t, features));
-}
-
-function headLoss(t: Tape, head: Head, features: readonly Tensor[], target: Tensor): Tensor {
-  const logits = head(t, features);
-  return t.within('loss', () => lossByFeature(t, logits, target));
 }

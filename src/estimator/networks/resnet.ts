@@ -5,7 +5,7 @@ import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 
 export interface ResNetOptions {
-  readonly depth: 18 | 34 | 50 | 101 | 152;
+  readonly depth: 18 | 34 | 50 | 101 | 152 | 200;
   /** `plain`: one 7×7; `deep`: three 3×3 (ResNetV1c / V1d). */
   readonly stem: 'plain' | 'deep';
   readonly stemWidths?: readonly [number, number, number];
@@ -19,8 +19,14 @@ export interface ResNetOptions {
   readonly multiGrid?: readonly number[];
   readonly groups?: number;
   readonly widthPerGroup?: number;
-  /** Downsampling by average pooling before a stride-1 projection (V1d). */
-  readonly averageDown?: boolean;
+  /** Downsampling by average pooling before a stride-1 projection (V1d); `always`: also where the stride is 1, which still copies (MMSegmentation). */
+  readonly averageDown?: boolean | 'always';
+  /** Replaces the 3×3 convolution of a bottleneck, its norm and activation (split attention). */
+  readonly middle?: (
+    t: Tape,
+    x: Tensor,
+    middle: { readonly width: number; readonly stride: number; readonly dilation: number },
+  ) => Tensor;
   readonly norm?: 'batch' | 'frozen';
   /** Checkpoint each block (mmcv's `with_cp`). */
   readonly checkpoint?: boolean;
@@ -35,6 +41,7 @@ const BLOCKS = {
   50: [3, 4, 6, 3],
   101: [3, 4, 23, 3],
   152: [3, 8, 36, 3],
+  200: [3, 24, 36, 3],
 } as const;
 
 /** Feature maps of the four stages (and the stem before pooling as `stem`). He et al. 2016, in the layout that torchvision and MMSegmentation share. */
@@ -126,6 +133,10 @@ export function residual(t: Tape, x: Tensor, block: Block, options: ResNetOption
 function bottleneck(t: Tape, x: Tensor, { planes, stride, dilation }: Block, options: ResNetOptions): Tensor {
   const width = Math.floor((planes * (options.widthPerGroup ?? 64)) / 64) * (options.groups ?? 1);
   const reduced = relu(t, norm(t, conv2d(t, x, { out: width, kernel: 1 }), options));
+  if (options.middle !== undefined) {
+    const attended = options.middle(t, reduced, { width, stride, dilation });
+    return norm(t, conv2d(t, attended, { out: planes * 4, kernel: 1 }), options);
+  }
   const spatial = conv2d(t, reduced, {
     out: width,
     kernel: 3,
@@ -149,7 +160,7 @@ function basic(t: Tape, x: Tensor, { planes, stride, dilation }: Block, options:
 
 function projection(t: Tape, x: Tensor, block: Block & { out: number }, options: ResNetOptions): Tensor {
   return t.call('downsample', x, () => {
-    const averaged = options.averageDown === true && block.stride !== 1;
+    const averaged = options.averageDown === 'always' || (options.averageDown === true && block.stride !== 1);
     const pooled = averaged ? averagePool(t, x, { kernel: block.stride, stride: block.stride, ceil: true }) : x;
     return norm(t, conv2d(t, pooled, { out: block.out, kernel: 1, stride: averaged ? 1 : block.stride }), options);
   });

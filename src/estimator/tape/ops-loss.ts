@@ -54,9 +54,9 @@ export function binaryCrossEntropy(t: Tape, logits: Tensor, target: Tensor, redu
 
 /**
  * `top-1` accuracy after each MMSegmentation loss; the logits are alive meanwhile, which often makes the forward peak
- * (mmseg/models/losses/accuracy.py, 1.2.2).
+ * (mmseg/models/losses/accuracy.py, 1.2.2). Returns the scalar, which the dict of losses holds.
  */
-export function accuracy(t: Tape, logits: Tensor, target: Tensor): void {
+export function accuracy(t: Tape, logits: Tensor, target: Tensor): Tensor {
   const count = pixels(logits);
   t.begin('topk', [logits]);
   const values = t.allocateBytes(count * (logits.dtype === 'half' ? 2 : 4));
@@ -66,12 +66,14 @@ export function accuracy(t: Tape, logits: Tensor, target: Tensor): void {
   t.begin('index', [equal, valid]);
   const correct = t.allocateBytes(count);
   const float = constant(t, 'to', [count], 'float');
-  const total = [constant(t, 'sum', [1], 'float'), constant(t, 'add', [1], 'float')];
-  t.keep(float);
+  const correctSum = constant(t, 'sum', [1], 'float');
+  const total = constant(t, 'add', [1], 'float');
+  t.keep(float, correctSum);
   const mask = constant(t, 'ne', [count], 'byte');
   t.begin('index', [target, mask]);
   t.allocateBytes(8 * count);
   t.begin('mul_', [logits]);
   for (const storage of [values, labels, correct]) storage.death = t.now;
-  t.keep(...total);
+  t.keep(total);
+  return total;
 }

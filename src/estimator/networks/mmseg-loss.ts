@@ -1,0 +1,168 @@
+import { sigmoid } from '../tape/ops-activation.ts';
+import { constant, multiply, reshape, scale, shift } from '../tape/ops-core.ts';
+import { mean, resize, sum } from '../tape/ops-layers.ts';
+import { accuracy, crossEntropy } from '../tape/ops-loss.ts';
+import { emitFresh } from '../tape/rules.ts';
+import { type BackwardRule, elements, type Tensor } from '../tape/storage.ts';
+import type { Tape } from '../tape/tape.ts';
+import type { LossName } from '../workload.ts';
+
+/** What a head adds to the dict of losses: terms of the sum, and figures that are only logged. */
+export interface HeadLosses {
+  readonly losses: readonly Tensor[];
+  readonly accuracies: readonly Tensor[];
+}
+
+export interface LossOptions {
+  readonly loss?: LossName;
+  /** OHEMPixelSampler: pixels of the highest loss, or of a class probability below a threshold. */
+  readonly hardPixels?: 'loss' | 'threshold';
+}
+
+/**
+ * `BaseDecodeHead.loss_by_feat`: logits resized to the label, losses averaged by hand, accuracy; the logits are held
+ * throughout. MMSegmentation 1.2.2.
+ */
+export function lossByFeature(t: Tape, logits: Tensor, target: Tensor, options: LossOptions = {}): HeadLosses {
+  const [batch = 1, , height = 1, width = 1] = target.shape;
+  const resized = resize(t, logits, [height, width]);
+  const label = reshape(t, target, [batch, height, width]);
+  const weight = options.hardPixels === undefined ? undefined : pixelWeights(t, resized, label, options.hardPixels);
+  const losses = namedLosses(t, { resized, label, weight }, options.loss ?? 'cross-entropy');
+  const correct = accuracy(t, resized, label);
+  t.keep(resized, logits, ...(weight === undefined ? [] : [weight]));
+  return { losses, accuracies: [correct] };
+}
+
+interface LossInputs {
+  readonly resized: Tensor;
+  readonly label: Tensor;
+  readonly weight: Tensor | undefined;
+}
+
+function namedLosses(t: Tape, { resized, label, weight }: LossInputs, loss: LossName): Tensor[] {
+  const losses: Tensor[] = [];
+  if (loss === 'cross-entropy' || loss === 'cross-entropy+dice')
+    losses.push(meanCrossEntropy(t, resized, label, weight));
+  if (loss === 'dice' || loss === 'cross-entropy+dice') losses.push(mmsegDice(t, resized, label));
+  return losses;
+}
+
+/** `CrossEntropyLoss`: one value per pixel, optionally weighted, summed and divided by the number of pixels. */
+export function meanCrossEntropy(t: Tape, logits: Tensor, label: Tensor, weight?: Tensor): Tensor {
+  const map = crossEntropy(t, logits, label, false);
+  const weighted = weight === undefined ? map : multiply(t, map, weight);
+  const average = scale(
+    t,
+    sum(
+      t,
+      weighted,
+      weighted.shape.map((_, axis) => axis),
+      false,
+    ),
+  );
+  t.keep(map, weighted);
+  return scale(t, average);
+}
+
+/** Weights of one for the pixels that are kept; sorting all of them is often the forward peak. */
+function pixelWeights(t: Tape, logits: Tensor, label: Tensor, kind: 'loss' | 'threshold'): Tensor {
+  const pixels = elements(label.shape);
+  const valid = constant(t, 'ne', label.shape, 'byte');
+  const weight = constant(t, 'new_zeros', label.shape, 'float');
+  t.begin('index', [weight, valid]);
+  const validWeight = constant(t, 'index', [pixels], 'float');
+  const sorted = kind === 'loss' ? sortedLosses(t, logits, label, valid) : sortedProbabilities(t, logits, label, valid);
+  t.begin('index_put_', [validWeight, valid]);
+  t.keep(weight, ...sorted);
+  return weight;
+}
+
+function sortPixels(t: Tape, x: Tensor): Tensor[] {
+  t.begin('sort', [x]);
+  return [constant(t, 'sort', x.shape, 'float'), constant(t, 'sort', x.shape, 'long')];
+}
+
+function sortedLosses(t: Tape, logits: Tensor, label: Tensor, valid: Tensor): Tensor[] {
+  const probabilities = constant(t, 'log_softmax', logits.shape, 'float');
+  const map = constant(t, 'nll_loss', label.shape, 'float');
+  t.keep(probabilities);
+  const scaled = constant(t, 'mul', label.shape, 'float');
+  t.keep(map);
+  const losses = constant(t, 'add', label.shape, 'float');
+  t.keep(scaled);
+  const chosen = constant(t, 'index', [elements(label.shape)], 'float');
+  const sorted = sortPixels(t, chosen);
+  t.keep(chosen, losses, valid);
+  return [...sorted, losses];
+}
+
+function sortedProbabilities(t: Tape, logits: Tensor, label: Tensor, valid: Tensor): Tensor[] {
+  const pixels = elements(label.shape);
+  const probabilities = constant(t, 'softmax', logits.shape, 'float');
+  const copied = constant(t, 'clone', label.shape, 'long');
+  constant(t, 'eq', label.shape, 'byte');
+  const chosen = constant(t, 'gather', label.shape, 'float');
+  t.keep(probabilities);
+  const masked = constant(t, 'index', [pixels], 'float');
+  const sorted = sortPixels(t, masked);
+  t.keep(masked);
+  const again = constant(t, 'index', [pixels], 'float');
+  constant(t, 'lt', [pixels], 'byte');
+  t.keep(again, chosen, copied, valid);
+  return [...sorted, chosen, copied];
+}
+
+/** A copy by a mask over channels; backward scatters into zeros. */
+const maskRule: BackwardRule = (walk, node) => {
+  const [input] = node.inputs;
+  if (input === undefined || input.edge === null) return;
+  const zeros = walk.fresh(input.shape, input.dtype);
+  emitFresh(walk, node, 0);
+  walk.release(zeros.buffer);
+};
+
+function maskedCopy(t: Tape, x: Tensor): Tensor {
+  t.begin('index', [x]);
+  const storage = t.allocate(x.shape, x.dtype);
+  return t.result(
+    { storage, shape: x.shape, dtype: x.dtype },
+    { name: 'index', inputs: [x], saved: [], rule: maskRule },
+  );
+}
+
+/** `DiceLoss` of MMSegmentation 1.2.2 with its defaults: sigmoid of every class, squared denominator. */
+export function mmsegDice(t: Tape, logits: Tensor, label: Tensor): Tensor {
+  const [batch = 1, classes = 1, height = 1, width = 1] = logits.shape;
+  const hot = oneHot(t, label, classes);
+  const active = sigmoid(t, logits);
+  const prediction = maskedCopy(t, active);
+  const flat = reshape(t, prediction, [batch, classes * height * width]);
+  const chosen = constant(t, 'index', logits.shape, 'long');
+  const truth = constant(t, 'to', flat.shape, 'float');
+  t.keep(chosen);
+  const overlap = sum(t, multiply(t, flat, truth), [1], false);
+  const predicted = shift(t, sum(t, multiply(t, flat, flat), [1], false));
+  constant(t, 'mul', flat.shape, 'float');
+  const size = constant(t, 'add', [batch], 'float');
+  const denominator = addConstant(t, predicted, size);
+  const score = multiply(t, scale(t, overlap), denominator, { name: 'div' });
+  const average = mean(t, scale(t, score), [0], false);
+  t.keep(prediction, truth, overlap, predicted, denominator, score);
+  const loss = scale(t, average);
+  t.keep(hot, active);
+  return loss;
+}
+
+function addConstant(t: Tape, x: Tensor, other: Tensor): Tensor {
+  t.keep(other);
+  return shift(t, x);
+}
+
+function oneHot(t: Tape, label: Tensor, classes: number): Tensor {
+  const clamped = constant(t, 'clamp', label.shape, 'long');
+  const equal = constant(t, 'eq', [...label.shape, classes + 1], 'byte');
+  const hot = constant(t, 'to', [...label.shape, classes + 1], 'long');
+  t.keep(clamped, equal);
+  return hot;
+}
