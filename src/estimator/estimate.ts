@@ -124,6 +124,12 @@ class LazyBytes implements EstimateBytes {
     this.#validationPeak = lazy(() => validationPeak(w));
   }
 
+  /** Every figure, the lazy ones too. */
+  toJSON(): EstimateBytes {
+    const { reserved, device, validationPeak: validation } = this;
+    return { ...this, reserved, device, validationPeak: validation };
+  }
+
   get reserved(): number {
     return this.#reserved();
   }
