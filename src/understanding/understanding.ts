@@ -140,6 +140,8 @@ export interface Understanding {
   readonly slots: Slots;
   readonly changes: readonly SlotChange[];
   readonly artifact: Artifact | null;
+  /** Why it failed, from the words or the pasted figures; set without an artifact too ("一验证就爆"). */
+  readonly toldDiagnosis: Diagnosis | null;
   readonly ambiguities: readonly Ambiguity[];
   readonly beliefs: readonly BeliefId[];
   /** Topics outside the product ("inference", "llm", "3d", "detection", "other-cloud", "buying"). */

@@ -1,0 +1,115 @@
+import { after, before, find, type Reading } from './reading.ts';
+import type { SlotName, Slots, UnderstandingContext } from './understanding.ts';
+
+const NUMBER = /(?<![\d.a-z_/-])(\d{1,6}(?:\.\d{1,2})?)(?![\d.]*\d)(?![a-z%])/g;
+/** The number counts something that no slot holds. */
+const COUNTS_OTHER =
+  /^\s?(?:g|gb|gib|mb|mib|%|倍|年|岁|号|点|个?小时|天|分钟|秒|minutes?|seconds?|hours?|days?|weeks?|years?|版|step|步|轮|张图?放不下|th\b|nd\b|核|线程|个人|人|台|次|vcpu|cores?|workers?|fps|gib?|steps?)(?![a-z])/;
+const LABEL_BEFORE =
+  /(?:[a-z_]{2,}\s?[=:]|第|torch|pytorch|cuda|python|v|version|版本|top|lr|seed|worker(?:s|数)?|num_workers|issue|#)\s?$/;
+
+interface Bare {
+  readonly value: number;
+  readonly denied: boolean;
+}
+
+function bareNumbers(reading: Reading): readonly Bare[] {
+  return find(reading, NUMBER)
+    .filter(
+      ({ start, end }) =>
+        !COUNTS_OTHER.test(after(reading.rest, end, 10)) && !LABEL_BEFORE.test(before(reading.text, start, 12)),
+    )
+    .map(({ groups, start }) => ({
+      value: Number(groups[0]),
+      denied: /(?:不是|并非|\bnot|而不是|from|instead of)\s*$/.test(before(reading.text, start, 12)),
+    }));
+}
+
+/** Smallest number that is read as pixels; below it a number is a batch size. */
+const MIN_SIZE = 64;
+const MAX_SIZE = 16_384;
+const TYPICAL_SIZE = (value: number): boolean =>
+  value >= 96 &&
+  value <= MAX_SIZE &&
+  (value % 16 === 0 || (value - 1) % 8 === 0 || value % 100 === 0 || value % 50 === 0);
+
+const DEPTHS = new Set([18, 34, 50, 101, 152]);
+
+/** "不是 8，是 16": the slot that holds the denied number takes the other. */
+function correction(denied: number, value: number, held: Slots): Slots | null {
+  if (held.batchSize === denied) return { batchSize: value };
+  if (held.imageHeight === denied || held.imageWidth === denied) return { imageHeight: value, imageWidth: value };
+  if (held.gpus === denied) return { gpus: value };
+  if (held.numClasses === denied) return { numClasses: value };
+  return held.budget?.amount === denied ? { budget: { ...held.budget, amount: value } } : null;
+}
+
+const SQUARE = (side: number): Slots => ({ imageHeight: side, imageWidth: side });
+
+function answerTo(asked: SlotName | null, value: number): Slots | null {
+  switch (asked) {
+    case 'imageHeight':
+    case 'imageWidth':
+      return value >= 16 ? SQUARE(value) : null;
+    case 'batchSize':
+      return Number.isInteger(value) && value <= 4096 ? { batchSize: value } : null;
+    case 'gpus':
+      return Number.isInteger(value) && value <= 1024 ? { gpus: value } : null;
+    case 'numClasses':
+      return Number.isInteger(value) ? { numClasses: value } : null;
+    case 'budget':
+      return { budget: { amount: value, currency: 'CNY' } };
+    default:
+      return null;
+  }
+}
+
+const FOLLOW_UP = 40;
+
+/** A number without its slot: the answer to the question asked, a size by its magnitude, or another value of what is held. */
+export function readBare(reading: Reading, said: Slots, context: UnderstandingContext): Slots {
+  const numbers = bareNumbers(reading);
+  const denied = numbers.find((number) => number.denied);
+  const open = numbers.filter((number) => !number.denied);
+  const last = open.at(-1);
+  if (last === undefined) return {};
+  const corrected = denied === undefined ? null : correction(denied.value, last.value, context.held);
+  if (corrected !== null) return corrected;
+  const short = reading.text.length <= FOLLOW_UP;
+  const answer = short && isOpen(said, context.asked) ? answerTo(context.asked, last.value) : null;
+  if (answer !== null) return answer;
+  const size = said.imageHeight === undefined ? readSide(open, said, context) : {};
+  return { ...size, ...readFollowUp(open, { ...said, ...size }, context) };
+}
+
+function isOpen(said: Slots, asked: SlotName | null): boolean {
+  return asked !== null && said[asked] === undefined;
+}
+
+/** "ADE20K 512", "segformer b1 512": a typical side beside a network or a data set. */
+function readSide(open: readonly Bare[], said: Slots, context: UnderstandingContext): Slots {
+  const speaksOfModel =
+    said.model !== undefined ||
+    said.backbone !== undefined ||
+    said.dataset !== undefined ||
+    context.held.model !== undefined ||
+    said.batchSize !== undefined;
+  const side = open.find(({ value }) => TYPICAL_SIZE(value))?.value;
+  return side !== undefined && speaksOfModel ? SQUARE(side) : {};
+}
+
+/** "2?", "sorry, 6", "and 2 on an A10" after a batch was held; "101 呢" after resnet50. */
+function readFollowUp(open: readonly Bare[], said: Slots, { held }: UnderstandingContext): Slots {
+  const value = open.find(({ value: number }) => number < MIN_SIZE || DEPTHS.has(number))?.value;
+  if (value === undefined || held.model === undefined) return {};
+  if (
+    DEPTHS.has(value) &&
+    /^resnet\d/.test(held.backbone ?? '') &&
+    value > 18 &&
+    value !== 50 &&
+    said.imageHeight === undefined
+  )
+    return { backbone: `resnet${value}` };
+  const free = said.batchSize === undefined && Number.isInteger(value) && value >= 1 && value < MIN_SIZE;
+  return free && held.batchSize !== undefined ? { batchSize: value } : {};
+}

@@ -1,0 +1,39 @@
+import { words } from './lexicon/lexicon.ts';
+import { after, before, clauseOf, type Reading, type Span } from './reading.ts';
+
+/** A value that one place of the message gives for a slot. */
+export interface Candidate<T> extends Span {
+  readonly value: T;
+  /** How surely the words around it name this slot. */
+  readonly rank: number;
+}
+
+const NEGATED = new RegExp(`${words('negates')}\\s*$`);
+const WANTED = new RegExp(`${words('wants')}\\s*$`);
+const OTHERS = new RegExp(words('others'));
+const OWN = new RegExp(words('have'));
+const WORKS = new RegExp(`^\\s*(?:的)?\\s*${words('works')}`);
+
+/** −10 for what is denied, less for what others use or what already works, more for what is wanted. */
+function standing(reading: Reading, span: Span): number {
+  const lead = before(reading.text, span.start);
+  if (NEGATED.test(lead) || /(?:不是|并非|not)\s*$/.test(lead)) return -10;
+  const clause = clauseOf(reading.text, span);
+  const others = OTHERS.test(clause) && !OWN.test(clause) ? -3 : 0;
+  const works = WORKS.test(after(reading.text, span.end)) ? -1.5 : 0;
+  const wanted = WANTED.test(lead) ? 1 : 0;
+  return others + works + wanted;
+}
+
+/** The value a careful reader would hold: best standing, the last one among equals; null where all are denied. */
+export function choose<T>(reading: Reading, candidates: readonly Candidate<T>[]): Candidate<T> | null {
+  let best: Candidate<T> | null = null;
+  let bestScore = -5;
+  for (const candidate of [...candidates].sort((a, b) => a.start - b.start)) {
+    const score = candidate.rank + standing(reading, candidate);
+    if (score < bestScore) continue;
+    best = candidate;
+    bestScore = score;
+  }
+  return best;
+}

@@ -1,0 +1,187 @@
+import { words } from './lexicon/lexicon.ts';
+import { after, before, erase, find, type Reading, type Span, take } from './reading.ts';
+import type { GpuMention } from './understanding.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+/** A card, an instance type or a bare memory size, with the number of them that stands beside it. */
+export interface GpuSpan extends Span {
+  readonly gpu: GpuMention;
+  readonly count: number | null;
+}
+
+const INSTANCE =
+  /\b(?:ecs\.)?((?:ebm|scc|hf|[scv])?g(?:n|p)\d[a-z]{0,3}(?:-[a-z0-9]{1,6}){0,2})\.(?:\d{0,3}x)?large\b/g;
+const FAMILY = /\b(?:ecs\.)?((?:ebm|scc|hf|[scv])?gn\d[a-z]{0,3}(?:-(?:vws|tee|tdx))?)(?:-[a-z0-9]{1,6})?\b/g;
+/** Cards of no table, held as typed. */
+const UNKNOWN_CARD =
+  /\b(?:(?:nvidia )?(?:geforce )?(?:rtx|gtx|quadro|tesla|titan|radeon(?: rx)?|instinct|ascend|mlu|mx)\s?-?[a-z]?\d{2,4}[a-z]?(?:[\s-]?(?:ti|super|xt|xtx|max-?q|ada))?|(?:10[5-8]0|16[5-6]0|20[6-8]0|30[5-9]0|40[5-9]0|50[5-9]0)\s?(?:ti|super|m)?(?![\d%]))\b|\b(?:mi\d{2,3}x?|mx\d{3}|gtx ?titan ?x?)\b/g;
+const SUFFIX = /^[\s-]?(?:super|ti|xtx?|ada)(?![a-z0-9])/;
+const MEMORY_AFTER =
+  /^s?(?:[\s-]*(?:sxm\d?|pcie|显卡|卡))?[\s\-(/:@]*(?:显存)?(\d{1,3}(?:\.\d{1,2})?)\s?(?:g|gb|gib|gigs?)(?![a-z0-9])(?!\s*(?:of )?(?:ram|内存|system|host))/;
+const MEMORY_BARE_AFTER = /^-(16|32|40|80)(?![\dx])/;
+const MEMORY_BEFORE = /(?<![\d.x])(\d{1,3}(?:\.\d{1,2})?)\s?(?:g|gb|gib|gigs?)\s?(?:显存|版本?)?\s?的?\s?$/;
+const LAPTOP = new RegExp(words('laptop'));
+const COUNT_BEFORE =
+  /(?<![\d.,x=:])(\d{1,3})\s?(?:x|张|块|个|卡|台|片|路|枚|pcs|of (?:those|these)|of)?\s?的?\s?(?:nvidia|geforce|tesla)?\s?$/;
+const NOT_A_COUNT = /(?:bs|batch(?:[ _-]?size)?|crop|size|尺寸|输入|classes|类|每卡|每张|[=:/])\s?(?:是|为|of|放)?\s?$/;
+const COUNT_AFTER =
+  /^s?\s?(?:x\s?(\d{1,3})(?![\dx])|(\d{1,3})\s?(?:张|块|卡|个)(?!\s?(?:\/|每|一|图))|\(?x(\d{1,2})\)?)/;
+const SINGLE_AFTER = /^s?\s?单(?:张|块)?卡/;
+const DOUBLE_AFTER = /^s?\s?(?:双|两张?)卡/;
+/** A bare model number that belongs to something else. */
+const OTHER_UNIT_AFTER = /^\s?(?:p\b|px|像素|元|块钱|张图|张图片|images?|steps?|步|iters?|epochs?|轮|类|x\s?\d{3})/;
+const OTHER_UNIT_BEFORE = /(?:¥|\$|预算|budget|\d{3,}\s?x|size|尺寸|分辨率|crop|[\d.])\s?$/;
+
+function plausible(memory: string): number | null {
+  const value = Number(memory);
+  return value >= 1 && value <= 300 ? value : null;
+}
+
+function memoryNear(text: string, { start, end }: Span): { readonly memoryGiB: number; readonly span: Span } | null {
+  const tail = after(text, end, 24);
+  const behind = MEMORY_AFTER.exec(tail) ?? MEMORY_BARE_AFTER.exec(tail);
+  if (behind?.[1] !== undefined) {
+    const memoryGiB = plausible(behind[1]);
+    if (memoryGiB !== null) return { memoryGiB, span: { start: end, end: end + behind[0].length } };
+  }
+  const ahead = MEMORY_BEFORE.exec(before(text, start, 14));
+  const memoryGiB = ahead?.[1] === undefined ? null : plausible(ahead[1]);
+  return ahead === null || memoryGiB === null
+    ? null
+    : { memoryGiB, span: { start: start - ahead[0].length, end: start } };
+}
+
+function countNear(text: string, { start, end }: Span): { readonly count: number; readonly span: Span } | null {
+  const tail = after(text, end, 12);
+  const behind = COUNT_AFTER.exec(tail);
+  if (behind !== null)
+    return { count: Number(behind[1] ?? behind[2] ?? behind[3]), span: { start: end, end: end + behind[0].length } };
+  for (const [pattern, count] of [
+    [SINGLE_AFTER, 1],
+    [DOUBLE_AFTER, 2],
+  ] as const) {
+    const match = pattern.exec(tail);
+    if (match !== null) return { count, span: { start: end, end: end + match[0].length } };
+  }
+  const lead = before(text, start, 16);
+  const ahead = COUNT_BEFORE.exec(lead);
+  if (ahead?.[1] === undefined) return null;
+  const count = Number(ahead[1]);
+  if (count < 1 || count > 64 || NOT_A_COUNT.test(lead.slice(0, ahead.index))) return null;
+  return { count, span: { start: start - ahead[0].length, end: start } };
+}
+
+interface Named extends Span {
+  readonly name: string;
+  readonly laptop: boolean;
+}
+
+function named(reading: Reading, vocabulary: Vocabulary): readonly Named[] {
+  const known = vocabulary.gpus
+    .find(reading.rest)
+    .filter((mention) => /[a-z]/.test(mention.key) || isCardNumber(reading, mention))
+    .map(({ start, end, value }): Named => {
+      const suffix = SUFFIX.exec(after(reading.rest, end, 8));
+      if (suffix === null) return { start, end, ...value };
+      return {
+        start,
+        end: end + suffix[0].length,
+        name: reading.text.slice(start, end + suffix[0].length),
+        laptop: false,
+      };
+    });
+  erase(reading, known);
+  const unknown = take(reading, UNKNOWN_CARD, (found) => /[a-z]/.test(found.all) || isCardNumber(reading, found)).map(
+    ({ start, end, all }): Named => ({ start, end, name: all.trim(), laptop: false }),
+  );
+  return [...known, ...unknown].sort((a, b) => a.start - b.start);
+}
+
+function isCardNumber(reading: Reading, { start, end }: Span): boolean {
+  return (
+    !OTHER_UNIT_AFTER.test(after(reading.text, end, 8)) && !OTHER_UNIT_BEFORE.test(before(reading.text, start, 10))
+  );
+}
+
+function describe(reading: Reading, card: Named): GpuSpan {
+  const memory = memoryNear(reading.rest, card);
+  const body =
+    memory === null
+      ? card
+      : { start: Math.min(card.start, memory.span.start), end: Math.max(card.end, memory.span.end) };
+  const count = countNear(reading.rest, body) ?? countNear(reading.rest, card);
+  const laptop =
+    card.laptop && (LAPTOP.test(before(reading.text, card.start, 6)) || LAPTOP.test(after(reading.text, card.end, 14)));
+  const spans = [...(memory === null ? [] : [memory.span]), ...(count === null ? [] : [count.span])];
+  erase(reading, spans);
+  const gpu = {
+    name: laptop ? `${card.name} Laptop` : card.name,
+    ...(memory === null ? {} : { memoryGiB: memory.memoryGiB }),
+  };
+  return {
+    start: Math.min(card.start, ...spans.map((span) => span.start)),
+    end: Math.max(card.end, ...spans.map((span) => span.end)),
+    gpu,
+    count: count?.count ?? null,
+  };
+}
+
+/** 24G 的卡, a 12 GB card, 8GB gpu, 显存只有 8G: a card known by its memory alone. */
+const MEMORY_ONLY =
+  /(?:(?<![\d.x])(\d{1,3})\s?(?:张|块|个|x)\s?)?(?<![\d.])(\d{1,3}(?:\.\d{1,2})?)\s?-?(?:g|gb|gib|gigs?)\s?(?:(?:v?ram|显存|memory|of v?ram)\s?)?(?:的)?\s?(?:显卡|独显|卡(?!上跑了)|gpus?\b|cards?\b|graphics card)|(?:显存|v?ram)\s?(?:只有|就|是|有|为|大小|:|=)\s?(?:only )?(\d{1,3}(?:\.\d{1,2})?)\s?(?:g|gb|gib)(?![a-z0-9])|(?:只有|就|我有|手上有|手头有|have|only have|got)\s?(\d{1,3}(?:\.\d{1,2})?)\s?(?:g|gb|gib)\s?(?:的)?\s?(?:显存|v?ram)/g;
+const SINGLE_BEFORE = /(?:单张?|single|one|an?|1张|my|我的)\s?$/;
+
+function memoryOnly(reading: Reading): readonly GpuSpan[] {
+  return take(reading, MEMORY_ONLY).flatMap(({ start, end, groups }) => {
+    const memoryGiB = plausible(groups.slice(1).find((group) => group !== '') ?? '');
+    if (memoryGiB === null) return [];
+    const single =
+      /(?:单张?|single|1张)\s?$/.test(before(reading.text, start, 8)) &&
+      SINGLE_BEFORE.test(before(reading.text, start, 8));
+    const count = groups[0] === '' || groups[0] === undefined ? (single ? 1 : null) : Number(groups[0]);
+    return [{ start, end, gpu: { memoryGiB }, count }];
+  });
+}
+
+function instances(reading: Reading): readonly GpuSpan[] {
+  const types = take(reading, INSTANCE).map(({ start, end, all }): GpuSpan => {
+    return { start, end, count: null, gpu: { instance: all.startsWith('ecs.') ? all : `ecs.${all}` } };
+  });
+  const families = take(reading, FAMILY).map(({ start, end, groups }): GpuSpan => {
+    return { start, end, count: null, gpu: { family: groups[0] ?? '' } };
+  });
+  return [...types, ...families];
+}
+
+/** "gn6v 是 P100": a claim about a family names its card, it does not choose one. */
+function isClaim(reading: Reading, span: Span, families: readonly GpuSpan[]): boolean {
+  return families.some((family) => {
+    const between = reading.text.slice(family.end, span.start);
+    return (
+      family.end <= span.start &&
+      between.length <= 14 &&
+      /^[\s,]*(?:里面?|卡|实例|机器)?\s*(?:应该|不|就|好像|都)?(?:是|=|用的?是?|is|are|has|means|带|配|=)/.test(between)
+    );
+  });
+}
+
+export interface GpuReading {
+  readonly mentions: readonly GpuSpan[];
+  /** Cards that a claim about a family names. */
+  readonly claimed: readonly (Span & { readonly name: string })[];
+}
+
+/** Every card, instance type, family and bare memory size of a message, in order. */
+export function readGpuMentions(reading: Reading, vocabulary: Vocabulary): GpuReading {
+  const machines = instances(reading);
+  const cards = named(reading, vocabulary);
+  const claimed = cards.filter((card) => isClaim(reading, card, machines));
+  const described = cards.filter((card) => !claimed.includes(card)).map((card) => describe(reading, card));
+  const mentions = [...machines, ...described, ...memoryOnly(reading)].sort((a, b) => a.start - b.start);
+  return { mentions, claimed };
+}
+
+/** Positions only, for rules that look at the words around cards. */
+export function hasCard(reading: Reading, vocabulary: Vocabulary): boolean {
+  return vocabulary.gpus.find(reading.text).length > 0 || find(reading, INSTANCE).length > 0;
+}

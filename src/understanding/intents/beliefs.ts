@@ -1,0 +1,101 @@
+import type { GpuSpan } from '../gpu-mention.ts';
+import type { Span } from '../reading.ts';
+import type { BeliefId, Slots } from '../understanding.ts';
+import type { Vocabulary } from '../vocabulary.ts';
+
+interface Rule {
+  readonly id: BeliefId;
+  readonly pattern: RegExp;
+}
+
+/**
+ * Wrong facts in words (advice.md, catalog.md §5). The reply corrects them under these ids in `reply/messages`;
+ * `family:<family>` stands for a wrong card of an instance family, `instance:<type>` for a type that does not exist.
+ */
+const RULES: readonly Rule[] = [
+  {
+    id: 'amp-halves-memory',
+    pattern:
+      /(?:amp|混合精度|半精度|fp16|bf16|mixed precision|half precision)[^,.;?\n]{0,24}(?:显存|内存|占用|memory|vram)?[^,.;?\n]{0,8}(?:减半|省一半|砍半|少一半|降一半|降低一半|halv(?:es?|ed|ing)|cuts? .{0,12}in half|half the memory|50 ?%)|(?:显存|memory|vram)[^,.;?\n]{0,10}(?:减半|降一半|省一半|in half|halved)[^,.;?\n]{0,12}(?:amp|混合精度|fp16|半精度|mixed)/,
+  },
+  {
+    id: 'gpus-pool-memory',
+    pattern:
+      /(?:多卡|两张卡|[2-8] ?张?卡|几张卡|多张卡|[2-8] ?(?:gpus?|cards?)|multi-?gpu|multiple (?:gpus|cards))[^.;?\n]{0,24}(?:显存)?[^.;?\n]{0,6}(?:相加|加起来|叠加|合起来|合并|拼起来|拼成|共享显存|合成|pool|add(?:s)? up|combined?|sums? up|stack(?:s)? up|together (?:as|have|give|make))|再加[^,.;?\n]{0,12}卡[^.;?\n]{0,16}(?:显存)?[^.;?\n]{0,6}(?:降|减|省|少)一?半|(?:second|another|more) (?:gpu|card)[^.;?\n]{0,30}(?:halve|half|split|pool|double the memory)/,
+  },
+  {
+    id: 'h20-domestic',
+    pattern:
+      /h20[^,.;?\n]{0,16}(?:国产|信创|自主可控|domestic|chinese|made in china)|(?:国产|信创|domestic)[^,.;?\n]{0,12}h20/,
+  },
+  {
+    id: 't4-cheapest',
+    pattern:
+      /t4[^,.;?\n]{0,14}(?:最便宜|最省钱|性价比最高|最划算|(?:is |are )?(?:the )?cheapest)|(?:最便宜|最省钱|cheapest)[^,.;?\n]{0,12}(?:是|就是|is|:)[^,.;?\n]{0,6}t4/,
+  },
+  {
+    id: 'ram-adds-to-vram',
+    pattern:
+      /(?:plus|加上?|和|\+|and)\s?\d{1,4} ?(?:g|gb|gib)\s?(?:of )?(?:system |host )?(?:ram|内存|主存)|(?:内存|ram)[^,.;?\n]{0,10}(?:当|顶|补|算作|作为|as) ?(?:显存|vram)/,
+  },
+  {
+    id: 'subscription-always-cheaper',
+    pattern:
+      /(?:包月|包年(?:包月)?|subscription|monthly)[^.;?\n]{0,16}(?:省|便宜|节省|打折|saves?|cheaper)[^.;?\n]{0,10}(?:30|三成|百分之三十|肯定|一定|总是|always|definitely)|(?:包月|subscription)[^,.;?\n]{0,8}(?:肯定|一定|总是|always)[^,.;?\n]{0,8}(?:便宜|划算|省|cheaper)/,
+  },
+  { id: 'system-disk-category', pattern: /(?<!\.)systemdiskcategory/ },
+  { id: 'image-date', pattern: /ubuntu_20_04_x64_20g_alibase_20230726/ },
+  {
+    id: 'pl3-needed',
+    pattern: /(?:必须|一定要|得|需要|要|must|need)[^,.;?\n]{0,8}pl3|pl3[^,.;?\n]{0,8}(?:必须|必要|required|is needed)/,
+  },
+  {
+    id: 'no-bf16',
+    pattern:
+      /(?:v100|t4|p100|p40|p4|2080 ?ti|gn6[a-z]|1080 ?ti|titan v)[^.;?\n]{0,30}(?:bf16|bfloat16)|(?:bf16|bfloat16)[^.;?\n]{0,24}(?:v100|t4|p100|p40|2080 ?ti|gn6[a-z]|1080 ?ti)/,
+  },
+  {
+    id: 'no-tf32',
+    pattern:
+      /(?:v100|t4|p100|gn6[a-z]|2080 ?ti)[^.;?\n]{0,24}tf32|tf32[^.;?\n]{0,20}(?:v100|t4|p100|2080 ?ti|gn6[a-z])/,
+  },
+  { id: 'eas-for-training', pattern: /pai-?eas[^,.;?\n]{0,16}(?:训练?|train)|(?:训练?|train)[^,.;?\n]{0,16}pai-?eas/ },
+];
+
+const FAMILY_CLAIM_MEMORY = /^[^,.;?\n]{0,12}?(\d{2,3}) ?g(?:b|ib)?(?![a-z])/;
+
+interface Claims {
+  readonly text: string;
+  readonly mentions: readonly GpuSpan[];
+  readonly claimed: readonly (Span & { readonly name: string })[];
+  readonly vocabulary: Vocabulary;
+  readonly cardMemoryGB: (family: string) => number | null;
+  readonly instanceExists: (type: string) => boolean;
+}
+
+/** "gn7e 是 A10", "gn6v 32G", and families that do not exist. */
+function familyBeliefs({ text, mentions, claimed, vocabulary, cardMemoryGB }: Claims): readonly BeliefId[] {
+  return mentions.flatMap(({ gpu, end }): readonly BeliefId[] => {
+    const family = gpu.family;
+    if (family === undefined) return [];
+    const real = vocabulary.families.get(family);
+    if (real === undefined) return [`family:${family}`];
+    const claim = claimed.find(({ start }) => start >= end && start - end <= 16);
+    if (claim !== undefined && claim.name !== real) return [`family:${family}`];
+    const memory = Number(FAMILY_CLAIM_MEMORY.exec(text.slice(end, end + 24))?.[1]);
+    const wrong = memory > 0 && cardMemoryGB(family) !== null && cardMemoryGB(family) !== memory;
+    return wrong ? [`family:${family}`] : [];
+  });
+}
+
+/** Ids of the wrong facts that the message states. */
+export function findBeliefs(claims: Claims, slots: Slots): readonly BeliefId[] {
+  const told = RULES.filter(({ pattern }) => pattern.test(claims.text)).map(({ id }) => id);
+  const types = claims.mentions.flatMap(({ gpu }) =>
+    gpu.instance === undefined || claims.instanceExists(gpu.instance) ? [] : [`instance:${gpu.instance}`],
+  );
+  const halved = slots.precision !== undefined || !told.includes('amp-halves-memory');
+  return [
+    ...new Set([...told.filter((id) => id !== 'amp-halves-memory' || halved), ...familyBeliefs(claims), ...types]),
+  ];
+}

@@ -1,0 +1,64 @@
+import { words } from '../lexicon/lexicon.ts';
+import type { SlotChange } from '../understanding.ts';
+
+const TWICE = words('multiplyTwo');
+const HALF = words('multiplyHalf');
+const BATCH = '(?:batch(?:[ _-]?size)?|bs|批(?:大小|量|次)?)';
+const IMAGE =
+  '(?:图(?:片|像)?(?:大小|尺寸)?|尺寸|分辨率|输入|crop|resolution|image(?:s)?(?: ?size)?|size|scale|边长|长宽|input)';
+const GPUS = '(?:卡数|显?卡(?:的)?(?:数量?)?|gpus?|cards?)';
+
+interface Rule {
+  readonly slot: 'batchSize' | 'imageSize' | 'gpus';
+  readonly multiply: number;
+  readonly pattern: RegExp;
+}
+
+function relative(slot: Rule['slot'], noun: string): readonly Rule[] {
+  return [
+    {
+      slot,
+      multiply: 2,
+      pattern: new RegExp(
+        `${noun}[^\\d,;.]{0,8}${TWICE}|${TWICE}\\s?(?:of )?(?:the |my |that )?(?:number of )?${noun}`,
+      ),
+    },
+    {
+      slot,
+      multiply: 0.5,
+      pattern: new RegExp(`${noun}[^\\d,;.]{0,8}${HALF}|${HALF}\\s?(?:of )?(?:the |my |that )?(?:number of )?${noun}`),
+    },
+  ];
+}
+
+const RULES: readonly Rule[] = [
+  ...relative('batchSize', BATCH),
+  ...relative('imageSize', IMAGE),
+  ...relative('gpus', GPUS),
+];
+const FACTORS: readonly { readonly slot: Rule['slot']; readonly pattern: RegExp }[] = [
+  {
+    slot: 'imageSize',
+    pattern: new RegExp(`${IMAGE}\\s?(?:x|放大|缩放|scaled? by|放大到|缩小到)\\s?(\\d(?:\\.\\d{1,2})?)\\s?(?:倍|x)`),
+  },
+  { slot: 'batchSize', pattern: new RegExp(`${BATCH}\\s?(?:x|放大|扩大|乘以?|times)\\s?(\\d(?:\\.\\d)?)\\s?(?:倍|x)`) },
+];
+const THREE_QUARTERS = /0\.75x?\s?(?:scale|scaling)|scale\s?(?:of |= ?)?0\.75/;
+
+/** Relative changes: batch 翻倍, half the resolution, 卡数加倍. */
+export function relativeChanges(text: string): readonly SlotChange[] {
+  const changes = RULES.filter(({ pattern }) => pattern.test(text)).map(
+    ({ slot, multiply }): SlotChange => ({ slot, multiply }),
+  );
+  const factors = FACTORS.flatMap(({ slot, pattern }): readonly SlotChange[] => {
+    const factor = Number(pattern.exec(text)?.[1]);
+    return factor > 0 ? [{ slot, multiply: factor }] : [];
+  });
+  const scale: readonly SlotChange[] = THREE_QUARTERS.test(text) ? [{ slot: 'imageSize', multiply: 0.75 }] : [];
+  const taken = new Set<string>();
+  return [...factors, ...scale, ...changes].filter(({ slot }) => {
+    if (taken.has(slot)) return false;
+    taken.add(slot);
+    return true;
+  });
+}

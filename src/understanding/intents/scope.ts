@@ -1,0 +1,33 @@
+import { type Cue, says } from '../lexicon/lexicon.ts';
+
+const TOPICS: readonly { readonly topic: string; readonly cue: Cue }[] = [
+  { topic: 'inference', cue: 'inference' },
+  { topic: 'llm', cue: 'llm' },
+  { topic: '3d', cue: 'volume' },
+  { topic: 'detection', cue: 'detection' },
+  { topic: 'other-cloud', cue: 'otherCloud' },
+  { topic: 'buying', cue: 'buying' },
+];
+
+const CUBE = /(?<![\d.])(\d{2,4})\s?x\s?(\d{2,4})\s?x\s?(\d{2,4})(?!\s?x|\d)/;
+/** "推理阶段" of a training question, or "不只推理". */
+const TRAINS = /(?<!不是|不|not )(?:训练?|train(?:ing)?|fine-?tun(?:e|ing)|微调)(?! ?weights|好的|完的)/;
+const SEGMENTS = /分割|seg(?:ment|former|nex|net)?|-seg\b|mask ?r-?cnn|mask2former|u-?net/;
+
+/** Three large sides are a volume: 96x96x96. */
+function hasVolume(text: string): boolean {
+  const sides = CUBE.exec(text)?.slice(1).map(Number) ?? [];
+  return sides.length === 3 && sides.every((side) => side > 16) && !/(?:batch|bs)/.test(text.slice(0, 4));
+}
+
+/** Topics of the message that the product has no answer for. */
+export function topicsOutOfScope(text: string): readonly string[] {
+  return TOPICS.filter(({ topic, cue }) => {
+    if (topic === '3d' && hasVolume(text)) return true;
+    if (!says(cue, text)) return false;
+    if (topic === 'inference')
+      return !TRAINS.test(text) || /not training|不训练|只推理|just inference|inference only/.test(text);
+    if (topic === 'detection') return !SEGMENTS.test(text) || /not seg|不是分割/.test(text);
+    return true;
+  }).map(({ topic }) => topic);
+}

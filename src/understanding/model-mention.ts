@@ -1,0 +1,130 @@
+import { type Candidate, choose } from './candidates.ts';
+import { findModelMentions } from './names/find-mentions.ts';
+import type { ModelMention } from './names/mention.ts';
+import { mentionSlots } from './names/mention-slots.ts';
+import { erase, type Reading } from './reading.ts';
+import type { Ambiguity, Slots } from './understanding.ts';
+
+export interface ModelReading {
+  readonly slots: Slots;
+  readonly ambiguities: readonly Ambiguity[];
+  readonly unknownNames: readonly string[];
+  /** Networks and backbones in the order of the text, as typed. */
+  readonly typed: readonly string[];
+  /** A configuration name was pasted: what it says yields to what the person says beside it. */
+  readonly recipe: boolean;
+}
+
+const NOTHING: ModelReading = { slots: {}, ambiguities: [], unknownNames: [], typed: [], recipe: false };
+
+/** Sizes without a family (b0 … b5) and the families that have them. */
+const VARIANT_FAMILIES = ['segformer', 'efficientnet'] as const;
+const BARE_VARIANT = /^b[0-7]$/;
+const FAMILY_OF_MODEL: Readonly<Record<string, string>> = { segformer: 'mit' };
+
+/** "b3" beside a held b2 of the same family; the family comes from the held backbone or from the network. */
+function refine(variant: string, held: Slots): string | null {
+  const family = /^(.+)-b\d$/.exec(held.backbone ?? '')?.[1] ?? FAMILY_OF_MODEL[held.model ?? ''];
+  return family === undefined ? null : `${family}-${variant}`;
+}
+
+const SIZES: Readonly<Record<string, string>> = {
+  tiny: 't',
+  small: 's',
+  base: 'b',
+  large: 'l',
+  t: 't',
+  s: 's',
+  b: 'b',
+  l: 'l',
+  xl: 'xl',
+  xlarge: 'xl',
+  微型: 't',
+  小: 's',
+  大: 'l',
+};
+const SIZED = /^(.+?)-(t|s|b|l|xl)(\/\d+)?$/;
+const SIZE_SAID =
+  /(?:^|换成?|改成?|用|try|about|to|那|试试|来个|the)\s?(?:the )?(tiny|small|base|xlarge|large|xl|[tsbl])\s?(?:的|版本?|version|one|size|呢|variant)?\s?(?:呢|吗|instead|then|[?,.;!]|$)/;
+
+/** "换成 L 的", "the large one": another size of the backbone that is held. */
+function resized(text: string, held: Slots): string | null {
+  const parts = SIZED.exec(held.backbone ?? '');
+  const size = SIZES[SIZE_SAID.exec(text)?.[1] ?? ''];
+  if (parts === null || size === undefined) return null;
+  return `${parts[1]}-${size}${parts[3] ?? ''}`;
+}
+
+function askVariant(typed: string): Ambiguity {
+  const candidates = VARIANT_FAMILIES.map((family) => ({
+    label: family === 'segformer' ? `SegFormer ${typed.toUpperCase()}` : `EfficientNet-${typed.toUpperCase()}`,
+    say: family === 'segformer' ? `segformer ${typed}` : `efficientnet-${typed}`,
+  }));
+  return { slot: 'model', typed, candidates };
+}
+
+function askAlternatives(mention: ModelMention): Ambiguity {
+  const names = [mention.architecture ?? mention.backbone ?? mention.text, ...mention.alternatives];
+  return {
+    slot: 'model',
+    typed: mention.text,
+    candidates: [...new Set(names)].slice(0, 3).map((name) => ({ label: name, say: name })),
+  };
+}
+
+function candidatesOf(mentions: readonly ModelMention[]): readonly Candidate<ModelMention>[] {
+  return mentions.map((mention, index) => ({
+    value: mention,
+    start: mention.start,
+    end: mention.end,
+    rank: (mention.architecture === null ? 3.5 : mention.form === 'plain' ? 5 : 6) - index * 0.01,
+  }));
+}
+
+/** The chosen network, completed by a backbone that stands elsewhere in the message. */
+function combine(chosen: ModelMention, mentions: readonly ModelMention[]): Slots {
+  const slots = mentionSlots(chosen);
+  if (chosen.architecture === null || slots.backbone !== undefined) return slots;
+  const partner = mentions.find(
+    (mention) => mention !== chosen && mention.architecture === null && mention.backbone !== null,
+  );
+  return partner === undefined ? slots : { ...mentionSlots(partner), ...slots };
+}
+
+function readVariant(mention: ModelMention, held: Slots): Pick<ModelReading, 'slots' | 'ambiguities'> {
+  const typed = mention.variant ?? '';
+  const backbone = refine(typed, held);
+  if (backbone !== null) return { slots: { backbone }, ambiguities: [] };
+  return { slots: { backbone: typed }, ambiguities: [askVariant(typed)] };
+}
+
+/** A network named after its size was held ("b5", then "segformer"): the size joins its family. */
+function joinHeldVariant(slots: Slots, held: Slots): Slots {
+  if (slots.model === undefined || slots.backbone !== undefined || !BARE_VARIANT.test(held.backbone ?? ''))
+    return slots;
+  const family = FAMILY_OF_MODEL[slots.model] ?? 'efficientnet';
+  return { ...slots, backbone: `${family}-${held.backbone}` };
+}
+
+/** Networks of the message: the one that is meant, and what else was named. */
+export function readModel(reading: Reading, held: Slots): ModelReading {
+  const mentions = findModelMentions(reading.cased).filter(
+    ({ start, end }) => !reading.rest.slice(start, end).includes('\ue000'),
+  );
+  const chosen = choose(reading, candidatesOf(mentions))?.value;
+  erase(reading, mentions);
+  if (chosen === undefined) {
+    const backbone = resized(reading.text, held);
+    return backbone === null ? NOTHING : { ...NOTHING, slots: { backbone }, typed: [backbone] };
+  }
+  const typed = mentions.map(({ text }) => text.toLowerCase());
+  const common = { typed, recipe: chosen.form === 'config', unknownNames: unknownNames(mentions) };
+  if (chosen.architecture === null && chosen.backbone === null) return { ...common, ...readVariant(chosen, held) };
+  const asks = chosen.alternatives.length > 0 && chosen.confidence <= 0.5 ? [askAlternatives(chosen)] : [];
+  const slots = joinHeldVariant(combine(chosen, mentions), held);
+  return { ...common, slots, ambiguities: asks };
+}
+
+function unknownNames(mentions: readonly ModelMention[]): readonly string[] {
+  return mentions.filter(({ confidence }) => confidence <= 0.3).map(({ text }) => text.toLowerCase());
+}

@@ -1,0 +1,76 @@
+import { englishToDigits, toArabicNumerals } from './numbers.ts';
+
+/** Longer messages are read at both ends: the question and the last line of a traceback stand there. */
+const MAX_READ = 24_000;
+
+export interface Normalized {
+  /** Lower case; what the rules read. */
+  readonly text: string;
+  /** Same positions with the case kept, for names that are held as pasted. */
+  readonly cased: string;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&lt;': '<',
+  '&gt;': '>',
+  '&amp;': '&',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&nbsp;': ' ',
+};
+
+function clip(text: string): string {
+  return text.length <= MAX_READ ? text : `${text.slice(0, MAX_READ / 2)}\n${text.slice(-MAX_READ / 2)}`;
+}
+
+/** Mentions, links and entities that chat platforms leave in plain text. */
+function stripMarkup(text: string): string {
+  return text
+    .replace(/<(?:https?:|mailto:|tel:)[^|<>\s]{0,2000}\|([^<>]{0,500})>/g, '$1')
+    .replace(/<[@#!][^<>]{1,200}>/g, ' ')
+    .replace(/&(?:lt|gt|amp|quot|nbsp|#39);/g, (entity) => ENTITIES[entity] ?? entity)
+    .replace(/`+/g, ' ');
+}
+
+/** NFKC would glue these to their neighbours (512² → 5122, 4，512 → 4,512). */
+function separate(text: string): string {
+  return text
+    .replace(/²/g, '^2 ')
+    .replace(/³/g, '^3 ')
+    .replace(/[，、]/g, ', ')
+    .replace(/[。]/g, '. ')
+    .replace(/；/g, '; ')
+    .replace(/[“”„]/g, '"')
+    .replace(/[‘’]/g, "'")
+    .replace(/[–—‐‑‒−]/g, '-')
+    .replace(/…/g, '... ')
+    .replace(/[İı]/g, 'i');
+}
+
+/** Invisible characters, controls, and the filler that marks what was already read. */
+const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufff9-\ufffd\ue000-\uf8ff]|[\ufe00-\ufe0f]/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
+const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** One spelling of "times": 512×1024, 512 ✘ 1024, 512*1024, 512乘1024, 1024 by 1024, 8*A100. */
+function unifyTimes(text: string): string {
+  return text
+    .replace(/[×✕✖✗✘╳⨯⨉]/g, 'x')
+    .replace(/(\d) ?\* ?(?=[\da-z])/gi, '$1x')
+    .replace(/(\d) ?(?:乘以?|by) ?(?=\d)/gi, '$1x')
+    .replace(/(\d) ?[xX] ?(?=\d)/g, '$1x')
+    .replace(/\*/g, ' ');
+}
+
+/** Brings a message into the one form that every rule reads. Linear in its length. */
+export function normalize(message: string): Normalized {
+  const clean = separate(stripMarkup(clip(message).toWellFormed())).normalize('NFKC');
+  const visible = clip(clean)
+    .replace(/\r\n?/g, '\n')
+    .replace(INVISIBLE, '')
+    .replace(CONTROLS, ' ')
+    .replace(/[\t\u3000]/g, ' ');
+  const cased = englishToDigits(toArabicNumerals(unifyTimes(visible))).trim();
+  const text = cased.toLowerCase();
+  return text.length === cased.length ? { text, cased } : { text, cased: text };
+}

@@ -1,0 +1,90 @@
+import type { Normalized } from './normalize.ts';
+
+/** Stands where something was already read; no rule matches it. `normalize` removes it from messages. */
+const FILLER = '\ue000';
+
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One message while it is read: rules take what they understand, so that no digit is read twice. */
+export interface Reading {
+  readonly text: string;
+  readonly cased: string;
+  /** What no rule has taken yet; positions are those of `text`. */
+  rest: string;
+}
+
+export function startReading({ text, cased }: Normalized): Reading {
+  return { text, cased, rest: text };
+}
+
+/** A match as rules see it: groups by number, absent ones as ''. */
+export interface Found extends Span {
+  readonly all: string;
+  readonly groups: readonly string[];
+}
+
+/** Every match of a global pattern in what is left, untouched. */
+export function find(reading: Reading, pattern: RegExp): readonly Found[] {
+  return Array.from(reading.rest.matchAll(pattern), (match) => ({
+    all: match[0],
+    groups: match.slice(1).map((group) => group ?? ''),
+    start: match.index,
+    end: match.index + match[0].length,
+  }));
+}
+
+/** Like `find`, and takes the matches away. `accept` may refuse one. */
+export function take(
+  reading: Reading,
+  pattern: RegExp,
+  accept: (found: Found) => boolean = () => true,
+): readonly Found[] {
+  const found = find(reading, pattern).filter(accept);
+  erase(reading, found);
+  return found;
+}
+
+export function erase(reading: Reading, spans: readonly Span[]): void {
+  if (spans.length === 0) return;
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end } of [...spans].sort((a, b) => a.start - b.start)) {
+    if (end <= at) continue;
+    const from = Math.max(at, start);
+    parts.push(reading.rest.slice(at, from), FILLER.repeat(end - from));
+    at = end;
+  }
+  parts.push(reading.rest.slice(at));
+  reading.rest = parts.join('');
+}
+
+/** Text just before a position, within its clause. */
+export function before(text: string, at: number, length = 16): string {
+  return text.slice(Math.max(0, at - length), at);
+}
+
+export function after(text: string, at: number, length = 16): string {
+  return text.slice(at, at + length);
+}
+
+const CLAUSE_LENGTH = 80;
+const CLAUSE_END = /[,;!?\n]|\.(?=\s|$)/;
+
+/** The clause around a span: from the last to the next punctuation mark. */
+export function clauseOf(text: string, { start, end }: Span): string {
+  const head = before(text, start, CLAUSE_LENGTH);
+  const tail = after(text, end, CLAUSE_LENGTH);
+  const cut = Math.max(
+    head.lastIndexOf(','),
+    head.lastIndexOf(';'),
+    head.lastIndexOf('!'),
+    head.lastIndexOf('?'),
+    head.lastIndexOf('\n'),
+    head.lastIndexOf('. '),
+  );
+  const stop = tail.search(CLAUSE_END);
+  return `${head.slice(cut + 1)}${text.slice(start, end)}${stop < 0 ? tail : tail.slice(0, stop)}`;
+}

@@ -1,0 +1,182 @@
+import { type Cue, words } from '../lexicon/lexicon.ts';
+import { after, before, erase, type Found, find, type Reading } from '../reading.ts';
+import type { Budget, SlotChange } from '../understanding.ts';
+
+const CURRENCY_BEFORE = /(¥|rmb|cny|人民币)\s?$|(\$|usd|us\$|美元)\s?$/;
+const CURRENCY_AFTER = new RegExp(
+  `^\\s?(?:(${words('cny')}|块钱?(?=\\s?(?:$|[/,.;!?\\n)每一1以之内左上封够人行吧呢的就预]|per|an? |h|月|天|小时|钟|max|budget)))|(${words('usd')}))`,
+);
+const UNIT: readonly { readonly period: 'hour' | 'day' | 'month'; readonly cue: Cue }[] = [
+  { period: 'hour', cue: 'hour' },
+  { period: 'day', cue: 'day' },
+  { period: 'month', cue: 'month' },
+];
+const ADVERB: readonly { readonly period: 'hour' | 'day' | 'month'; readonly cue: Cue }[] = [
+  { period: 'hour', cue: 'hourly' },
+  { period: 'day', cue: 'daily' },
+  { period: 'month', cue: 'monthly' },
+];
+const EACH = '(?:\\/|每|一|1|per|an?|each|a single)';
+
+const PERIOD_AFTER = UNIT.map(({ period, cue }) => ({
+  period,
+  pattern: new RegExp(`^\\s?(?:的|max|以内|tops)?\\s?${EACH}\\s?${words(cue)}`),
+}));
+const PERIOD_BEFORE = UNIT.map(({ period, cue }) => ({
+  period,
+  pattern: new RegExp(
+    `(?:${EACH}\\s?${words(cue)}|${words(ADVERB.find((one) => one.period === period)?.cue ?? 'hourly')}${period === 'month' ? '|(?<![个\\d])月' : ''})[^\\d,;!?]{0,12}$`,
+  ),
+}));
+const ADVERB_AFTER = ADVERB.map(({ period, cue }) => ({
+  period,
+  pattern: new RegExp(`^\\s?(?:,|的)?\\s?${words(cue)}`),
+}));
+const RUN_NEAR = new RegExp(words('perRun'));
+const BUDGET_BEFORE = new RegExp(`${words('budget')}(?:[^\\d,;!?\\n]{0,8}|[^\\d;!?\\n]{0,3})$`);
+const LIMIT_AFTER = new RegExp(`^\\s?${words('limit')}`);
+/** The number counts something else. */
+const OTHER_UNIT =
+  /^\s?(?:g(?:i?b)?(?![a-z])|mb|mib|张|卡|个(?!月)|类|x\s?\d|px|像素|%|步|轮|次|epochs?|iters?|iterations?|gpus?|cards?|images?|imgs?|classes|k\s?(?:iter|步)|p\b|倍|小时(?!\s?\d)|天(?!\s?\d)|块(?:卡|显卡|gpu|[a-z])|分钟|steps?|核|vcpu|hours?|days?|months?|h\b)/;
+const OTHER_KEY = /(?:batch|bs|size|crop|[a-z_]{3,}\s?=|\dx|x|-|类|尺寸|每卡|epochs?|top)\s?$/;
+
+const AMOUNT = /(?<![\d.a-z_])(\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d{1,9}(?:\.\d{1,4})?)\s?(k|w)?(?![a-z\d]*[a-z]\d)/g;
+const RANGE_NEXT = /^\s?(?:[-~到至]|to)\s?\d/;
+
+export interface BudgetContext {
+  readonly held: Budget | undefined;
+  readonly asked: boolean;
+}
+
+interface Signs {
+  readonly currency: 'CNY' | 'USD' | null;
+  readonly period: Budget['period'] | null;
+  readonly keyword: boolean;
+  readonly limit: boolean;
+  /** The period stands at the number itself (5k/月, 每月 5k). */
+  readonly periodAt: boolean;
+}
+
+function currencyAt(lead: string, tail: string): 'CNY' | 'USD' | null {
+  const ahead = CURRENCY_BEFORE.exec(lead);
+  if (ahead !== null) return ahead[1] === undefined ? 'USD' : 'CNY';
+  const behind = CURRENCY_AFTER.exec(tail);
+  return behind === null ? null : behind[1] === undefined ? 'USD' : 'CNY';
+}
+
+function signsOf(reading: Reading, found: Found): Signs {
+  const lead = before(reading.rest, found.start, 24);
+  const tail = after(reading.rest, found.end, 28);
+  const currency = currencyAt(lead, tail);
+  const afterMoney = tail.replace(CURRENCY_AFTER, '').replace(LIMIT_AFTER, '');
+  const bareLead = lead.replace(CURRENCY_BEFORE, '');
+  const behind = [...PERIOD_AFTER, ...ADVERB_AFTER].find(({ pattern }) => pattern.test(afterMoney))?.period;
+  const ahead = PERIOD_BEFORE.find(({ pattern }) => pattern.test(bareLead))?.period;
+  const keyword = BUDGET_BEFORE.test(bareLead);
+  const limit = LIMIT_AFTER.test(tail.replace(CURRENCY_AFTER, ''));
+  const run = RUN_NEAR.test(before(reading.text, found.start, 12)) || RUN_NEAR.test(after(reading.text, found.end, 14));
+  return {
+    currency,
+    period: behind ?? ahead ?? (run ? 'total' : null),
+    keyword,
+    limit,
+    periodAt: behind !== undefined || ahead !== undefined,
+  };
+}
+
+function isMoney(reading: Reading, found: Found, signs: Signs, context: BudgetContext): boolean {
+  const tail = after(reading.rest, found.end, 12);
+  if (OTHER_UNIT.test(found.all.endsWith('k') || found.all.endsWith('w') ? tail : tail) && signs.currency === null)
+    return false;
+  if (OTHER_KEY.test(before(reading.rest, found.start, 8)) && signs.currency === null) return false;
+  if (RANGE_NEXT.test(tail)) return false;
+  if (signs.currency !== null)
+    return (
+      signs.periodAt ||
+      signs.keyword ||
+      signs.limit ||
+      signs.period !== null ||
+      context.asked ||
+      isPlainSum(reading, found)
+    );
+  if (signs.keyword) return true;
+  if (signs.periodAt) return true;
+  return context.asked && signs.limit;
+}
+
+/** A sum of money with nothing else to it: an offer ("我有 500 块"), unless a price is quoted. */
+function isPlainSum(reading: Reading, found: Found): boolean {
+  return !/(?:价格|单价|售价|costs?|price)[^\d]{0,8}$/.test(before(reading.text, found.start, 14));
+}
+
+function amountOf({ groups }: Found): number {
+  const scale = groups[1] === 'k' ? 1000 : groups[1] === 'w' ? 10_000 : 1;
+  return Math.round(Number((groups[0] ?? '').replaceAll(',', '')) * scale * 100) / 100;
+}
+
+const YEARLY = new RegExp(`^[^\\d,;]{0,3}${EACH}\\s?${words('year')}`);
+
+function toBudget(reading: Reading, found: Found, signs: Signs, held: Budget | undefined): Budget {
+  const amount = amountOf(found);
+  const currency = signs.currency ?? held?.currency ?? 'CNY';
+  if (YEARLY.test(after(reading.rest, found.end, 14)))
+    return { amount: Math.round(amount / 0.12) / 100, currency, period: 'month' };
+  const period = signs.period ?? held?.period;
+  return period === undefined ? { amount, currency } : { amount, currency, period };
+}
+
+const PERIOD_ALONE = UNIT.map(({ period, cue }, index) => ({
+  period,
+  pattern: new RegExp(
+    `^[^\\d]{0,6}(?:(?:${EACH}|按)\\s?${words(cue)}|${words(ADVERB[index]?.cue ?? 'hourly')})[^\\d]{0,8}$`,
+  ),
+}));
+const RUN_ALONE = new RegExp(`^[^\\d]{0,6}${words('perRun')}[^\\d]{0,8}$`);
+
+/** "每小时" after "预算 25": the period alone. */
+function readPeriod(reading: Reading, { held, asked }: BudgetContext): Budget | null {
+  if (held === undefined || (held.period !== undefined && !asked) || reading.text.length > 24) return null;
+  const period =
+    PERIOD_ALONE.find(({ pattern }) => pattern.test(reading.text))?.period ??
+    (RUN_ALONE.test(reading.text) ? 'total' : undefined);
+  return period === undefined ? null : { ...held, period };
+}
+
+/** What can be spent: amount, currency (CNY where none is said), period where one is said. */
+export function readBudget(reading: Reading, context: BudgetContext): Budget | null {
+  const sums = find(reading, AMOUNT).flatMap((found) => {
+    const signs = signsOf(reading, found);
+    return isMoney(reading, found, signs, context) ? [{ found, signs }] : [];
+  });
+  const last = sums.at(-1);
+  if (last === undefined) return readPeriod(reading, context);
+  const budget = toBudget(reading, last.found, last.signs, context.held);
+  erase(
+    reading,
+    sums.map(({ found }) => moneySpan(reading, found)),
+  );
+  return budget;
+}
+
+function moneySpan(reading: Reading, found: Found): { readonly start: number; readonly end: number } {
+  const tail = after(reading.rest, found.end, 28);
+  const currency = CURRENCY_AFTER.exec(tail)?.[0] ?? '';
+  const limit = LIMIT_AFTER.exec(tail.slice(currency.length))?.[0] ?? '';
+  const left = tail.slice(currency.length + limit.length);
+  const period =
+    [...PERIOD_AFTER].map(({ pattern }) => pattern.exec(left)?.[0] ?? '').find((text) => text !== '') ?? '';
+  return { start: found.start, end: found.end + currency.length + limit.length + period.length };
+}
+
+const UNLIMITED = new RegExp(words('unlimitedBudget'));
+const DEARER =
+  /(?:贵|预算|budget|价格|花|spend)[^\d,;]{0,6}(?:翻倍|翻番|1倍|double|twice)|double (?:the |my )?budget|twice (?:the |as (?:much|expensive))/;
+const HALF =
+  /(?:预算|budget|价格|花费)[^\d,;]{0,4}(?:减半|砍半|一半|half|halve)|half (?:the |my )?budget|便宜一半|halve (?:the |my )?budget/;
+
+/** Changes of the budget that no plain amount carries. */
+export function readBudgetChanges(text: string): readonly SlotChange[] {
+  if (UNLIMITED.test(text)) return [{ slot: 'budget', clear: true }];
+  if (DEARER.test(text)) return [{ slot: 'budget', multiply: 2 }];
+  return HALF.test(text) ? [{ slot: 'budget', multiply: 0.5 }] : [];
+}

@@ -1,0 +1,182 @@
+import { type Candidate, choose } from '../candidates.ts';
+import type { GpuSpan } from '../gpu-mention.ts';
+import { words } from '../lexicon/lexicon.ts';
+import { before, clauseOf, type Reading, take } from '../reading.ts';
+import type { GpuMention, Slots } from '../understanding.ts';
+import type { Vocabulary } from '../vocabulary.ts';
+
+const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number; readonly rank: number }[] = [
+  {
+    pattern: /--?(?:nproc[-_]per[-_]node|num[-_]gpus|n[-_]?gpus?|gpus|devices|world[-_]size)[= ]\s?(\d{1,4})/g,
+    rank: 8,
+  },
+  {
+    pattern: /\b(?:num_gpus|n_gpus?|ngpus?|gpus|devices|world_size|gpu_num|num_devices)["']?\s?[=:]\s?(\d{1,4})(?!\d)/g,
+    rank: 7,
+  },
+  {
+    pattern: /(?<![\d.x/])(\d{1,3})\s?(?:张|块|个|x)?\s?(?:显|gpu)?卡(?!\s?(?:图|能?放|能?塞|能?跑几|x\s?\d))/g,
+    rank: 5,
+  },
+  {
+    pattern: /(?<![\d.x/])(\d{1,3})\s?(?:x\s?)?(?:nvidia\s)?(?:gpus?|cards?|graphics cards?|boards?)(?![a-z_])/g,
+    rank: 5,
+  },
+  { pattern: /(?<![\d.x/])(\d{1,3})\s?(?:张|块|个)\s?gpus?/g, rank: 5 },
+  {
+    pattern:
+      /单机单卡|单张?(?:显)?卡|单(?:块|个|张)(?:显卡|gpu)?|单gpu|\bsingle[- ](?:gpu|card)\b|\b(?:just|only) (?:1|one) (?:gpu|card)\b/g,
+    count: 1,
+    rank: 4,
+  },
+  {
+    pattern: /双(?:显)?卡|双路|双gpu|俩卡|\bdual[- ](?:gpu|card)s?\b|\b(?:both|a pair of) (?:gpus|cards)\b/g,
+    count: 2,
+    rank: 4,
+  },
+];
+
+const NODES =
+  /(?<![\d.x])(\d{1,3})\s?(?:台?机器?|台|nodes?|machines?)\s?(?:,|x|with|each|每台|共)?\s?(?:每台|每机|x)?\s?(\d{1,2})\s?(?:卡|张卡|gpus?|cards?)/g;
+const VISIBLE = /cuda_visible_devices\s?=\s?["']?(\d+(?:,\d+)*)/g;
+/** "再加一张卡", "每张卡", "第 2 张卡": no count of what is used. */
+const NOT_COUNTED = /(?:再加|多加|加|增加|每|第|another|extra|多买|再买|more|任意|哪)\s?$/;
+
+function readCounts(reading: Reading): readonly Candidate<number>[] {
+  const visible = take(reading, VISIBLE).map(({ start, end, groups }) => ({
+    value: (groups[0] ?? '').split(',').length,
+    start,
+    end,
+    rank: 7,
+  }));
+  const nodes = take(reading, NODES).map(({ start, end, groups }) => ({
+    value: Number(groups[0]) * Number(groups[1]),
+    start,
+    end,
+    rank: 7,
+  }));
+  const plain = COUNT_RULES.flatMap(({ pattern, count, rank }) =>
+    take(reading, pattern, ({ start }) => !NOT_COUNTED.test(before(reading.text, start, 8))).map(
+      ({ start, end, groups }) => ({
+        value: count ?? Number(groups[0]),
+        start,
+        end,
+        rank,
+      }),
+    ),
+  );
+  return [...visible, ...nodes, ...plain].filter(({ value }) => value >= 1 && value <= 4096);
+}
+
+const LIST_LINK =
+  /^[\s,/&、+]*(?:和|或者?|还是|跟|与|以及|or|and|vs\.?|versus|对比|,)?[\s,/&、+]*(?:an? |the |用|换)?\s*$/;
+const PLAIN_AND = /^\s*$/;
+const COMPARES = new RegExp(words('compare'));
+
+function sameCard(left: GpuMention, right: GpuMention): boolean {
+  if (left.name !== undefined && right.name !== undefined) {
+    return (
+      left.name === right.name &&
+      (left.memoryGiB === undefined || right.memoryGiB === undefined || left.memoryGiB === right.memoryGiB)
+    );
+  }
+  return left.family !== undefined && left.family === right.family;
+}
+
+/** "V100 … 32G 的卡": a bare memory size completes the card that was named before it. */
+function mergeMentions(mentions: readonly GpuSpan[]): readonly GpuSpan[] {
+  return mentions.reduce<readonly GpuSpan[]>((merged, mention) => {
+    const twin = merged.findIndex((one) => sameCard(one.gpu, mention.gpu));
+    const known = merged[twin];
+    if (known === undefined) return [...merged, mention];
+    return merged.with(twin, { ...known, gpu: { ...known.gpu, ...mention.gpu }, count: known.count ?? mention.count });
+  }, []);
+}
+
+/** Cards that are named side by side ("T4 和 V100", "A10 vs L20") are meant together. */
+function listed(reading: Reading, mentions: readonly GpuSpan[]): readonly GpuSpan[] | null {
+  const linked = mentions.every((mention, index) => {
+    const next = mentions[index + 1];
+    if (next === undefined) return true;
+    const between = reading.text.slice(mention.end, next.start);
+    return LIST_LINK.test(between) && !PLAIN_AND.test(between);
+  });
+  const compared =
+    COMPARES.test(reading.text) &&
+    mentions.every(({ gpu }) => gpu.name !== undefined || gpu.instance !== undefined || gpu.family !== undefined);
+  return mentions.length > 1 && (linked || compared) ? mentions : null;
+}
+
+const OWN = new RegExp(words('have'));
+
+/** Cards and their number. One card, or the list where several are compared. */
+export function readGpus(reading: Reading, mentions: readonly GpuSpan[]): Pick<Slots, 'gpu' | 'gpus' | 'owned'> {
+  const counts = [
+    ...mentions.flatMap(({ count, start, end }) => (count === null ? [] : [{ value: count, start, end, rank: 5 }])),
+    ...readCounts(reading),
+  ];
+  const gpus = choose(reading, counts)?.value;
+  const cards = mergeMentions(mentions);
+  const together = listed(reading, cards);
+  const chosen =
+    together === null
+      ? choose(
+          reading,
+          cards.map((card) => ({ value: card.gpu, start: card.start, end: card.end, rank: rankOf(card.gpu) })),
+        )
+      : null;
+  const gpu = together === null ? chosen?.value : together.map((card) => card.gpu);
+  const owned = chosen !== null && OWN.test(clauseOf(reading.text, chosen));
+  return {
+    ...(gpu === undefined ? {} : { gpu }),
+    ...(gpus === undefined ? {} : { gpus }),
+    ...(owned ? { owned } : {}),
+  };
+}
+
+function rankOf(gpu: GpuMention): number {
+  return gpu.name !== undefined || gpu.instance !== undefined || gpu.family !== undefined ? 5 : 3.5;
+}
+
+interface CardContext {
+  readonly held: Slots;
+  readonly vocabulary: Vocabulary;
+}
+
+interface PastedCard {
+  readonly cardGiB: number | null;
+  readonly cardName: string | null;
+}
+
+const isList = (gpu: GpuMention | readonly GpuMention[]): gpu is readonly GpuMention[] => Array.isArray(gpu);
+
+/** The card that a message prints completes the one that was named, or stands for it. */
+export function attachCard(slots: Slots, { cardGiB, cardName }: PastedCard, { held, vocabulary }: CardContext): Slots {
+  if (slots.gpu !== undefined && isList(slots.gpu)) return slots;
+  if (cardGiB === null) return completeHeld(slots, held);
+  const memoryGiB = Math.round(cardGiB * 100) / 100;
+  const printed = cardName === null ? undefined : vocabulary.gpus.find(cardName)[0]?.value.name;
+  const heldGpu = held.gpu === undefined || isList(held.gpu) ? undefined : held.gpu;
+  const known =
+    slots.gpu ?? (heldGpu?.memoryGiB === undefined || Math.abs(heldGpu.memoryGiB - cardGiB) < 2 ? heldGpu : undefined);
+  const name = known?.name ?? printed;
+  return { ...slots, gpu: { ...known, ...(name === undefined ? {} : { name }), memoryGiB } };
+}
+
+/** Cards that exist with several memory sizes: "是 32G 的" completes a held V100. */
+const SIZES_OF: Readonly<Record<string, readonly number[]>> = {
+  V100: [16, 32],
+  A100: [40, 80],
+  H20: [96, 141],
+  A800: [40, 80],
+};
+
+function completeHeld(slots: Slots, held: Slots): Slots {
+  const said = slots.gpu;
+  const before = held.gpu;
+  if (said === undefined || isList(said) || before === undefined || isList(before)) return slots;
+  const bareMemory =
+    said.name === undefined && said.instance === undefined && said.family === undefined ? said.memoryGiB : undefined;
+  const fits = bareMemory !== undefined && SIZES_OF[before.name ?? '']?.includes(bareMemory) === true;
+  return fits ? { ...slots, gpu: { ...before, memoryGiB: bareMemory } } : slots;
+}

@@ -1,0 +1,77 @@
+import { words } from '../lexicon/lexicon.ts';
+import { type Reading, take } from '../reading.ts';
+import type { Slots } from '../understanding.ts';
+import type { Vocabulary } from '../vocabulary.ts';
+import { dropEmpty } from './training.ts';
+
+/** Cities as people say them → the vendor's region id (regions of catalog/prices/alibaba.json, names of the vendor's console, 2026-11-30). */
+const REGIONS: readonly (readonly [words: string, region: string])[] = [
+  ['杭州|hangzhou', 'cn-hangzhou'],
+  ['上海|shanghai', 'cn-shanghai'],
+  ['北京|beijing', 'cn-beijing'],
+  ['深圳|shenzhen', 'cn-shenzhen'],
+  ['青岛|qingdao', 'cn-qingdao'],
+  ['张家口|zhangjiakou', 'cn-zhangjiakou'],
+  ['呼和浩特|huhehaote|hohhot', 'cn-huhehaote'],
+  ['乌兰察布|wulanchabu|ulanqab', 'cn-wulanchabu'],
+  ['河源|heyuan', 'cn-heyuan'],
+  ['广州|guangzhou', 'cn-guangzhou'],
+  ['成都|chengdu', 'cn-chengdu'],
+  ['南京|nanjing', 'cn-nanjing'],
+  ['福州|fuzhou', 'cn-fuzhou'],
+  ['武汉|wuhan(?!\\s?(?:university|building|land))', 'cn-wuhan-lr'],
+  ['香港|hong ?kong', 'cn-hongkong'],
+  ['新加坡|singapore', 'ap-southeast-1'],
+  ['马来西亚|吉隆坡|malaysia|kuala lumpur', 'ap-southeast-3'],
+  ['印尼|印度尼西亚|雅加达|indonesia|jakarta', 'ap-southeast-5'],
+  ['菲律宾|马尼拉|philippines|manila', 'ap-southeast-6'],
+  ['泰国|曼谷|thailand|bangkok', 'ap-southeast-7'],
+  ['日本|东京|japan|tokyo', 'ap-northeast-1'],
+  ['韩国|首尔|korea|seoul', 'ap-northeast-2'],
+  ['硅谷|美西|silicon valley|us[- ]west(?!-\\d)', 'us-west-1'],
+  ['弗吉尼亚|美东|virginia|us[- ]east(?!-\\d)', 'us-east-1'],
+  ['德国|法兰克福|germany|frankfurt', 'eu-central-1'],
+  ['英国|伦敦|england|london', 'eu-west-1'],
+  ['迪拜|阿联酋|dubai|uae', 'me-east-1'],
+  ['沙特|利雅得|riyadh|saudi', 'me-central-1'],
+  ['孟买|mumbai', 'ap-south-1'],
+  ['悉尼|sydney', 'ap-southeast-2'],
+];
+
+const REGION_ID = /(?<![a-z\d-])((?:cn|us|eu|ap|me|na)-[a-z]{3,12}(?:-(?:\d|lr|finance-1|gov-1))?)(?![a-z\d])/g;
+const CITY = new RegExp(REGIONS.map(([names]) => `(?<![a-z])(${names})(?![a-z])`).join('|'), 'g');
+
+function readRegion(reading: Reading): string | null {
+  const id = take(reading, REGION_ID, ({ all }) => /^cn-|-\d$/.test(all)).at(-1)?.groups[0];
+  if (id !== undefined) return id;
+  const found = take(reading, CITY).at(-1);
+  const index = found?.groups.findIndex((group) => group !== '') ?? -1;
+  return REGIONS[index]?.[1] ?? null;
+}
+
+const CHARGE: readonly { readonly pattern: RegExp; readonly charge: NonNullable<Slots['chargeType']> }[] = [
+  { pattern: new RegExp(words('spot'), 'g'), charge: 'Spot' },
+  { pattern: new RegExp(words('prePaid'), 'g'), charge: 'PrePaid' },
+  { pattern: new RegExp(words('postPaid'), 'g'), charge: 'PostPaid' },
+];
+
+function readCharge(reading: Reading): Slots['chargeType'] | null {
+  const found = CHARGE.flatMap(({ pattern, charge }) => take(reading, pattern).map(({ start }) => ({ start, charge })));
+  return found.sort((a, b) => a.start - b.start).at(-1)?.charge ?? null;
+}
+
+/** Where and how the machine is rented. */
+export function readPlace(reading: Reading): Pick<Slots, 'region' | 'chargeType'> {
+  return dropEmpty({ region: readRegion(reading), chargeType: readCharge(reading) });
+}
+
+/** The data set, and its number of classes where the name leaves no doubt. */
+export function readDataset(reading: Reading, vocabulary: Vocabulary): Pick<Slots, 'dataset' | 'numClasses'> {
+  const latin = vocabulary.datasets.find(reading.rest).at(-1);
+  const chinese = take(reading, vocabulary.chineseDatasets.pattern).at(-1);
+  const dataset = latin?.value ?? vocabulary.chineseDatasets.byName.get(chinese?.all ?? '');
+  if (latin !== undefined)
+    reading.rest =
+      reading.rest.slice(0, latin.start) + '\ue000'.repeat(latin.end - latin.start) + reading.rest.slice(latin.end);
+  return dropEmpty({ dataset: dataset?.id ?? null, numClasses: dataset?.numClasses ?? null });
+}

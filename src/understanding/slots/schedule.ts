@@ -1,0 +1,109 @@
+import { words } from '../lexicon/lexicon.ts';
+import { type Found, type Reading, take } from '../reading.ts';
+import type { Slots } from '../understanding.ts';
+import { dropEmpty } from './training.ts';
+
+type Schedule = Pick<Slots, 'iterations' | 'epochs' | 'trainImages' | 'deadlineHours' | 'hoursPerMonth'>;
+
+const HOUR = words('hour');
+const DAY = words('day');
+const FINISH = '(?:跑完|训完|训练完|练完|搞定|出结果|完成|跑得完|训得完|结束|done|finish(?:ed)?|complete(?:d)?)';
+
+const ITERATIONS =
+  /(?<![\d.])(\d{1,7}(?:\.\d)?)\s?(k|m)?\s?(?:次|个)?\s?(?:iter(?:ation)?s?|steps?|步|迭代|it\b)(?![a-z/])|\b(?:max_?iters?|max_?steps|num_?iters|iters|total_?iters|iterations|max_epochs_iters)["']?\s?[=:]\s?(\d{1,7})|(?<![\d.])(\d{2,3})(k)\s?(?:schedule|sched)/g;
+const EPOCHS =
+  /(?<![\d.])(\d{1,5})\s?(?:个)?\s?(?:epochs?|eps?\b|轮|代(?!码))|\b(?:max_?epochs?|num_?(?:train_)?epochs?|epochs?)["']?\s?(?:[=:]|是|为)?\s?(\d{1,5})(?![\d.])|--epochs[= ](\d{1,5})/g;
+const IMAGES =
+  /(?:数据集?|训练集|样本|dataset|data|training set|train set|图片?)\s?(?:一共|总共|大概|大约|约|有|共|is|of|has|about|around|:|=|是|就|只有){0,3}\s?(\d{2,8})(k)?\s?(?:张|幅|images?|pictures?|imgs?|samples?|多张|来张)|(?<![\d.])(\d{2,8})(k)?\s?(?:张|幅)?\s?(?:训练图片?|训练样本|训练集|training images|train images|training samples|images in (?:the )?(?:train|data))|(?<![\d.])(\d{3,8})(k)?\s?(?:张图片?|张照片|幅图像?|images|photos|pictures)(?!\s?(?:per|\/|每|一))/g;
+const DEADLINES: readonly { readonly pattern: RegExp; readonly hours: number }[] = [
+  {
+    pattern: new RegExp(
+      `(?<![\\d.])(\\d{1,4}(?:\\.\\d)?)\\s?${HOUR}\\s?(?:之?内|以内|就)?\\s?(?:要|能|得|就|可以|想)?\\s?(?:把它)?${FINISH}`,
+      'g',
+    ),
+    hours: 1,
+  },
+  {
+    pattern: new RegExp(
+      `(?<![\\d.])(\\d{1,3}(?:\\.\\d)?)\\s?${DAY}\\s?(?:之?内|以内|就)?\\s?(?:要|能|得|就|可以|想)?\\s?(?:把它)?${FINISH}`,
+      'g',
+    ),
+    hours: 24,
+  },
+  {
+    pattern:
+      /(?:within|in (?:under|less than)?|under|less than|deadline(?: is| of)?|done in|finish(?:ed|es)? in|no more than)\s?(?:an?\s)?(\d{1,4}(?:\.\d)?)?\s?(?:hours?|hrs?|h)(?![a-z])(?!\s?(?:budget|per))/g,
+    hours: 1,
+  },
+  {
+    pattern:
+      /(?:within|in (?:under|less than)?|under|less than|deadline(?: is| of)?|done in|finish(?:ed|es)? in|no more than)\s?(?:an?\s|one\s)?(\d{1,3}(?:\.\d)?)?\s?(?:days?)(?![a-z])/g,
+    hours: 24,
+  },
+  { pattern: /(?<![\d.])(\d{1,3})\s?个?(?:小时|钟头)(?:之?内|以内)/g, hours: 1 },
+  { pattern: /(?<![\d.])(\d{1,3})\s?天(?:之?内|以内)/g, hours: 24 },
+  { pattern: /(?:半天|half a day)\s?(?:之?内)?\s?(?:能|要|就)?(?:跑完|训完|搞定)/g, hours: 12 },
+  {
+    pattern:
+      /(?:明早|明天早上|过夜|一晚上?|overnight|by tomorrow(?: morning)?)\s?(?:之?前|要|能|就)?(?:跑完|训完|搞定|出结果|done)?/g,
+    hours: 12,
+  },
+  {
+    pattern:
+      /(?<![\d.])(\d{1,2})\s?(?:周|个?星期|weeks?)\s?(?:之?内|以内)?\s?(?:要|能|得|就)?\s?(?:跑完|训完|搞定|完成)/g,
+    hours: 168,
+  },
+];
+const MONTHLY_HOURS =
+  /(?:每|一|1)个?月\s?(?:大概|大约|就|只)?\s?(?:用|跑|训|开)\s?(\d{1,3})\s?个?小时|(\d{1,3})\s?hours? (?:a|per|each) month|每天\s?(?:大概|就|只)?\s?(?:用|跑|训|开)\s?(\d{1,2})\s?个?小时|(\d{1,2})\s?hours? (?:a|per|each) day/g;
+const DAYS_PER_MONTH = 30;
+
+function countOf({ groups }: Found): number | null {
+  const [number, unit] = [
+    groups.find((group) => /^\d/.test(group)),
+    groups.find((group) => group === 'k' || group === 'm'),
+  ];
+  if (number === undefined) return null;
+  return Math.round(Number(number) * (unit === 'k' ? 1000 : unit === 'm' ? 1_000_000 : 1));
+}
+
+function readDeadline(reading: Reading): number | null {
+  for (const { pattern, hours } of DEADLINES) {
+    const found = take(reading, pattern).at(-1);
+    if (found !== undefined)
+      return (found.groups[0] === undefined || found.groups[0] === '' ? 1 : Number(found.groups[0])) * hours;
+  }
+  return null;
+}
+
+function readMonthlyHours(reading: Reading): number | null {
+  const found = take(reading, MONTHLY_HOURS).at(-1);
+  if (found === undefined) return null;
+  const [monthly, monthlyEn, daily, dailyEn] = found.groups;
+  const perMonth = Number(monthly || monthlyEn || 0);
+  return perMonth > 0 ? perMonth : Number(daily || dailyEn || 0) * DAYS_PER_MONTH || null;
+}
+
+function positive(value: number | null | undefined): number | null {
+  return value !== null && value !== undefined && value > 0 ? value : null;
+}
+
+/** Length of the run, size of the training set, and by when it has to be done. */
+export function readSchedule(reading: Reading): Schedule {
+  const hoursPerMonth = readMonthlyHours(reading);
+  const deadlineHours = readDeadline(reading);
+  const [iterations] = take(reading, ITERATIONS, (found) => (countOf(found) ?? 0) >= 10)
+    .map(countOf)
+    .slice(-1);
+  const [epochs] = take(reading, EPOCHS).map(countOf).slice(-1);
+  const [trainImages] = take(reading, IMAGES, (found) => (countOf(found) ?? 0) >= 50)
+    .map(countOf)
+    .slice(-1);
+  return dropEmpty({
+    hoursPerMonth: positive(hoursPerMonth),
+    deadlineHours: positive(deadlineHours),
+    iterations: positive(iterations),
+    epochs: positive(epochs),
+    trainImages: positive(trainImages),
+  });
+}

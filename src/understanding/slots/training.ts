@@ -1,0 +1,217 @@
+import { type Candidate, choose } from '../candidates.ts';
+import { after, before, type Reading, take } from '../reading.ts';
+import type { Slots } from '../understanding.ts';
+
+type Training = Pick<
+  Slots,
+  | 'precision'
+  | 'optimizer'
+  | 'loss'
+  | 'numClasses'
+  | 'inputChannels'
+  | 'outputStride'
+  | 'gradientCheckpointing'
+  | 'gradientAccumulation'
+  | 'frozenBackbone'
+  | 'auxiliaryHead'
+  | 'attention'
+>;
+
+const OFF_BEFORE =
+  /(?:不(?:要|用|开|想开|打算开|需要|加|带|使用)?|没(?:有)?(?:开|用)?|别(?:开|用)?|关(?:掉|闭|了)?|去掉|取消|禁用|without|no|not|disable(?:d)?|turn(?:ed|ing)? off|w\/o|off|drop|remove)\s?(?:the |using |use )?$/;
+const OFF_AFTER =
+  /^\s?(?:训练)?\s?(?:的话)?\s?(?:关(?:掉|闭|了|着)?|不(?:开|用|要)|没开|禁用|disabled|(?:is |turned |switched )?off|=\s?(?:false|0|none)|:\s?false)(?![a-z])/;
+
+function isOff(reading: Reading, { start, end }: { start: number; end: number }): boolean {
+  return OFF_BEFORE.test(before(reading.text, start, 14)) || OFF_AFTER.test(after(reading.text, end, 14));
+}
+
+type Precision = NonNullable<Slots['precision']>;
+
+const PRECISIONS: readonly { readonly pattern: RegExp; readonly precision: Precision }[] = [
+  { pattern: /\b(?:bf16-mixed|torch\.bfloat16|bfloat ?-?16|bf-?16)\b(?:\s?=\s?true)?/g, precision: 'bf16' },
+  {
+    pattern:
+      /\b(?:16-mixed|torch\.(?:float16|half)|fp16optimizerhook|float ?-?16|fp-?16|half[- ]precision)\b(?:\s?=\s?true)?|半精度|(?<![a-z])fp16(?![a-z\d])/g,
+    precision: 'fp16',
+  },
+  {
+    pattern:
+      /\b(?:ampoptimwrapper|torch\.cuda\.amp|torch\.amp|gradscaler|autocast|mixed[- ]?precision|amp)\b|混合精度|混精/g,
+    precision: 'amp',
+  },
+  {
+    pattern:
+      /\b(?:32-true|torch\.float32|float ?-?32|fp-?32|full[- ]precision|single[- ]precision|tf32)\b|单精度|全精度/g,
+    precision: 'fp32',
+  },
+];
+
+function readPrecision(reading: Reading): Precision | null {
+  const found = PRECISIONS.flatMap(({ pattern, precision }) =>
+    take(reading, pattern).map((match): Candidate<Precision> => {
+      const off = isOff(reading, match) && precision !== 'fp32';
+      return {
+        value: off ? 'fp32' : precision,
+        start: match.start,
+        end: match.end,
+        rank: precision === 'fp32' ? 2.5 : 3,
+      };
+    }),
+  );
+  const explicit = found.filter(({ value }) => value !== 'amp');
+  const sure = explicit.length > 0 && found.some(({ value }) => value === 'amp') ? explicit : found;
+  return lastOf(sure);
+}
+
+function lastOf<T>(candidates: readonly Candidate<T>[]): T | null {
+  return [...candidates].sort((a, b) => a.start - b.start).at(-1)?.value ?? null;
+}
+
+const OPTIMIZERS = /(?<![a-z])(adam ?-?w|adam|sgd)(?![a-z])/g;
+
+function readOptimizer(reading: Reading): Slots['optimizer'] | null {
+  const found = take(reading, OPTIMIZERS, (match) => !isOff(reading, match)).at(-1)?.groups[0];
+  if (found === undefined) return null;
+  return found === 'sgd' ? 'sgd' : found === 'adam' ? 'adam' : 'adamw';
+}
+
+const DICE = /(?<![a-z])dice(?:[ _-]?(?:loss|coefficient))?(?![a-z])/;
+const ENTROPY = /(?<![a-z])(?:cross[ _-]?entropy(?:[ _-]?loss)?|ce[ _-]?loss|ce)(?![a-z])|交叉熵/;
+const BINARY =
+  /(?<![a-z])(?:bce(?:[ _-]?(?:loss|with[ _-]?logits(?:[ _-]?loss)?))?|binary cross[ _-]?entropy)(?![a-z])|二元交叉熵/;
+const LOSS_CUE = /loss|损失|dice|交叉熵|entropy|criterion|bce/;
+
+function readLoss(text: string): Slots['loss'] | null {
+  if (!LOSS_CUE.test(text)) return null;
+  const dice = DICE.test(text);
+  if (BINARY.test(text)) return dice ? 'dice+bce' : 'bce';
+  if (ENTROPY.test(text)) return dice ? 'cross-entropy+dice' : 'cross-entropy';
+  return dice ? 'dice' : null;
+}
+
+const CLASS_RULES: readonly { readonly pattern: RegExp; readonly classes?: number; readonly rank: number }[] = [
+  {
+    pattern: /\b(?:num_?classes|n_?classes|num_?labels|classes|nc|n_?cls|out_?channels)["']?\s?[=:]\s?(\d{1,5})/g,
+    rank: 8,
+  },
+  { pattern: /--?(?:num[-_]classes|classes|num[-_]labels)[= ](\d{1,5})/g, rank: 8 },
+  {
+    pattern:
+      /(?<![\d.x])(\d{1,5})[ -]?(?:semantic |output |seg(?:mentation)? )?(?:classes|class(?![a-z])|categories|labels)/g,
+    rank: 6,
+  },
+  {
+    pattern: /\b(?:classes|number of classes|num classes|categories)\s?(?:is|are|=|:|to)?\s?(\d{1,5})(?![\d.])/g,
+    rank: 5,
+  },
+  { pattern: /(?<![\d.x])(\d{1,5})\s?(?:个)?\s?(?:语义)?(?:类别|分类|类|种类|种类别|个标签)(?!似|型)/g, rank: 6 },
+  {
+    pattern:
+      /(?:类别|分类|类)(?:数目?|数量|总数|个数)?\s?(?:是|为|=|:|改成|有|共|换成|改为|变成)?\s?(\d{1,5})(?![\d.])/g,
+    rank: 5,
+  },
+  {
+    pattern: /二分类|二值分割|二类|\bbinary (?:segmentation|mask|class)|foreground\/background|前景背景/g,
+    classes: 2,
+    rank: 3,
+  },
+];
+
+function readClasses(reading: Reading): number | null {
+  const found = CLASS_RULES.flatMap(({ pattern, classes, rank }) =>
+    take(reading, pattern).map(({ start, end, groups, all }): Candidate<number> => {
+      const value = classes ?? Number(groups[0]);
+      const at = classes === undefined ? start + all.indexOf(groups[0] ?? '') : start;
+      return { value, start: at, end, rank };
+    }),
+  );
+  return choose(reading, found)?.value ?? null;
+}
+
+const CHANNEL_RULES: readonly { readonly pattern: RegExp; readonly channels?: number }[] = [
+  { pattern: /\b(?:in_?channels|input_?channels|in_?chans|n_?channels|in_?ch)["']?\s?[=:]?\s?(\d{1,3})(?!\d)/g },
+  { pattern: /(?<![\d.])(\d{1,3})[ -]?(?:input )?(?:channels?|bands?)(?![a-z])/g },
+  { pattern: /(?<![\d.])(\d{1,3})\s?(?:个)?\s?(?:通道|波段)/g },
+  { pattern: /(?:通道|波段)(?:数)?\s?(?:是|为|=|:)?\s?(\d{1,3})(?!\d)/g },
+  { pattern: /灰度图?|单通道|gr[ae]yscale|single[- ]channel/g, channels: 1 },
+  { pattern: /\brgb-?d\b/g, channels: 4 },
+];
+
+function readChannels(reading: Reading): number | null {
+  const found = CHANNEL_RULES.flatMap(({ pattern, channels }) =>
+    take(reading, pattern).map(
+      ({ start, end, groups }): Candidate<number> => ({ value: channels ?? Number(groups[0]), start, end, rank: 5 }),
+    ),
+  );
+  return choose(reading, found)?.value ?? null;
+}
+
+const STRIDE =
+  /(?<![a-z])(?:output[ _-]?stride|os|d)[ =:_-]?\s?(8|16|32)(?!\d)(?=\s|$|[^a-z\d]|one)|(?:输出)?步(?:长|幅)\s?(?:是|为|=)?\s?(8|16|32)(?!\d)|\bstride[ =:]?\s?(8|16|32)\b/g;
+
+function readStride(reading: Reading): Slots['outputStride'] | null {
+  const groups = take(reading, STRIDE).at(-1)?.groups ?? [];
+  const stride = Number(groups.find((group) => group !== ''));
+  return stride === 8 || stride === 16 || stride === 32 ? stride : null;
+}
+
+const CHECKPOINTING =
+  /\b(?:gradient|activation|grad)[ _-]?(?:check[- ]?point(?:ing|s)?)(?:_enable\(\))?|\bwith_cp\b|\bcheckpointing\b|\buse_checkpoint\b|梯度检查点|激活检查点|激活值?重(?:计)?算|重计算|重算激活/g;
+const ACCUMULATION =
+  /(?:gradient[ _-]?accumulation(?:[ _-]?steps)?|accumulate_grad_batches|grad(?:ient)?[ _-]?accum(?:ulation)?(?:[ _-]?steps)?|accum(?:ulat(?:e|ion|ing)|_iter|ulative_counts|_steps)?(?:[ _]?(?:steps|counts?))?|梯度累[积加计]|累[积加计](?:梯度|步数)?)["']?\s?(?:=|:|of|over|for|to|到|成|用|是|为|开|设)?\s?(\d{1,4})(?!\d)|(?<![\d.])(\d{1,4})\s?(?:步|次|x)?\s?(?:的)?\s?(?:梯度累[积加计]|(?:steps? of )?(?:gradient |grad )accum[a-z]*)/g;
+const FROZEN =
+  /冻结?(?:住|了|掉)?\s?(?:整个)?\s?(?:backbone|encoder|主干|骨干|编码器)|(?:backbone|encoder|主干(?:网络)?|骨干(?:网络)?|编码器)\s?(?:都|全|给|部分|先)?\s?(?:冻结?|frozen|不训|不更新|固定)|fr(?:ee|o)z(?:e|en|ing)[ _](?:the |image )?(?:backbone|encoder)|(?:backbone|encoder) (?:is |stays )?(?:frozen|freez[a-z]*)|only (?:train|tune)(?:ing)? the (?:decoder|head|decode head)|只(?:训|调|微调)(?:练)?(?:解码器|decoder|头|head)|freeze_backbone|linear prob(?:e|ing)/g;
+const AUXILIARY = /--?aux[-_]loss|\baux(?:iliary)?[ _-]?(?:loss|heads?)\b|辅助(?:头|损失|分支)/g;
+const SDPA =
+  /\b(?:sdpa|flash[ -]?att(?:n|ention)(?:[ -]?2)?|fused attention|xformers|memory[- ]efficient attention|scaled_dot_product_attention)\b|融合注意力/g;
+const EAGER = /\b(?:eager(?: attention| attn)?|attn_implementation\s?=\s?["']?eager)\b/g;
+
+function readFlag(reading: Reading, pattern: RegExp): boolean | null {
+  const found = take(reading, pattern).at(-1);
+  return found === undefined
+    ? null
+    : !isOff(reading, found) && !/^["']?\s?[=:]\s?(?:false|none|0)\b/.test(after(reading.text, found.end, 12));
+}
+
+function readAccumulation(reading: Reading): number | null {
+  const groups = take(reading, ACCUMULATION).at(-1)?.groups ?? [];
+  const steps = Number(groups.find((group) => group !== ''));
+  return steps >= 1 ? steps : null;
+}
+
+function readAttention(reading: Reading): Slots['attention'] | null {
+  const sdpa = readFlag(reading, SDPA);
+  if (sdpa !== null) return sdpa ? 'sdpa' : 'eager';
+  return readFlag(reading, EAGER) === true ? 'eager' : null;
+}
+
+/** How the network is trained: everything of a workload that is neither its name nor a size. */
+export function readTraining(reading: Reading): Training {
+  return dropEmpty({
+    gradientAccumulation: readAccumulation(reading),
+    gradientCheckpointing: readFlag(reading, CHECKPOINTING),
+    auxiliaryHead: readFlag(reading, AUXILIARY),
+    frozenBackbone: readFlag(reading, FROZEN),
+    attention: readAttention(reading),
+    outputStride: readStride(reading),
+    precision: readPrecision(reading),
+    optimizer: readOptimizer(reading),
+    loss: readLoss(reading.text),
+    numClasses: readClasses(reading),
+    inputChannels: readChannels(reading),
+  });
+}
+
+type Present<T> = { readonly [K in keyof T]?: Exclude<T[K], null | undefined> };
+
+/** Without what was not said. */
+export function dropEmpty<T extends Readonly<Record<string, unknown>>>(values: T): Present<T> {
+  const present: Partial<Record<string, unknown>> = {};
+  for (const [name, value] of Object.entries(values)) if (value !== null && value !== undefined) present[name] = value;
+  return isPresent<T>(present) ? present : {};
+}
+
+function isPresent<T>(_values: Partial<Record<string, unknown>>): _values is Present<T> {
+  return true;
+}

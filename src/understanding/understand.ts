@@ -1,0 +1,194 @@
+import type { Catalog } from '../../catalog/index.ts';
+import { type ArtifactReading, readArtifacts } from './artifacts/artifacts.ts';
+import { readBare } from './bare.ts';
+import { type GpuReading, readGpuMentions } from './gpu-mention.ts';
+import { findBeliefs } from './intents/beliefs.ts';
+import { relativeChanges } from './intents/changes.ts';
+import { decideIntents } from './intents/intents.ts';
+import { topicsOutOfScope } from './intents/scope.ts';
+import { type Cue, says } from './lexicon/lexicon.ts';
+import { localeOf } from './locale.ts';
+import { type ModelReading, readModel } from './model-mention.ts';
+import { normalize } from './normalize.ts';
+import { type Reading, startReading } from './reading.ts';
+import { readBatch } from './slots/batch.ts';
+import { readBudget, readBudgetChanges } from './slots/budget.ts';
+import { attachCard, readGpus } from './slots/gpus.ts';
+import { readDataset, readPlace } from './slots/place.ts';
+import { readSchedule } from './slots/schedule.ts';
+import { readSize } from './slots/size.ts';
+import { readTraining } from './slots/training.ts';
+import type { SlotChange, Slots, Understanding, UnderstandingContext } from './understanding.ts';
+import { type Vocabulary, vocabularyOf } from './vocabulary.ts';
+
+interface Parts {
+  readonly artifacts: ArtifactReading;
+  readonly model: ModelReading;
+  readonly cards: GpuReading;
+  readonly changes: readonly SlotChange[];
+  /** Said in words. */
+  readonly said: Slots;
+  /** With what pasted text adds. */
+  readonly slots: Slots;
+}
+
+/** Each rule takes what it reads, the most specific first: what is left can no longer be misread. */
+function readParts(reading: Reading, context: UnderstandingContext, vocabulary: Vocabulary): Parts {
+  const { held } = context;
+  const artifacts = readArtifacts(reading);
+  const model = readModel(reading, held);
+  const cards = readGpuMentions(reading, vocabulary);
+  const schedule = readSchedule(reading);
+  const batchTaken = readBatchFirst(reading, artifacts);
+  const budget = readBudget(reading, { held: held.budget, asked: context.asked === 'budget' });
+  const training = readTraining(reading);
+  const size = readSize(reading, artifacts.config?.widthFirst ?? false);
+  const gpus = readGpus(reading, cards.mentions);
+  const place = readPlace(reading);
+  const dataset = readDataset(reading, vocabulary);
+  const spoken: Slots = {
+    ...dataset,
+    ...size,
+    ...schedule,
+    ...place,
+    ...gpus,
+    ...batchTaken,
+    ...training,
+    ...(budget === null ? {} : { budget }),
+  };
+  const named = withoutRecipe(model, spoken);
+  const together = { ...named, ...spoken };
+  const bare = artifacts.config === null ? readBare(reading, together, context) : {};
+  const said: Slots = { ...together, ...bare };
+  const changes = readChanges(reading, said);
+  const slots = attachCard({ ...artifacts.slots, ...said }, artifacts, { held, vocabulary });
+  return { artifacts, model, cards, changes, said, slots };
+}
+
+function readBatchFirst(
+  reading: Reading,
+  artifacts: ArtifactReading,
+): Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'> {
+  const batch = readBatch(reading);
+  const perGpu =
+    batch.batchSize !== undefined && batch.batchScope === undefined && artifacts.config?.batchIsPerGpu === true;
+  return perGpu ? { ...batch, batchScope: 'per_gpu' } : batch;
+}
+
+/** A batch said beside a configuration name replaces the name's batch together with its scope. */
+function withoutRecipe(model: ModelReading, spoken: Slots): Slots {
+  if (spoken.batchSize === undefined) return model.slots;
+  const { batchSize: _batch, batchScope: _scope, ...rest } = model.slots;
+  return rest;
+}
+
+/** A relative change counts only where no plain value was said for the slot. */
+function readChanges(reading: Reading, said: Slots): readonly SlotChange[] {
+  const relative = relativeChanges(reading.rest).filter(
+    (change) => said[change.slot === 'imageSize' ? 'imageHeight' : change.slot] === undefined,
+  );
+  const budget = said.budget === undefined ? readBudgetChanges(reading.text) : [];
+  return [...relative, ...budget];
+}
+
+const COMMANDS: readonly (readonly [command: string, cue: Cue])[] = [
+  ['terraform', 'terraform'],
+  ['order', 'orderCommand'],
+  ['details', 'details'],
+  ['cheaper', 'cheaper'],
+  ['explain', 'explain'],
+];
+
+function commandOf(text: string, said: Slots): string | null {
+  const command = COMMANDS.find(([, cue]) => says(cue, text))?.[0] ?? null;
+  return command === 'cheaper' &&
+    (said.budget !== undefined || said.model !== undefined || said.chargeType !== undefined)
+    ? null
+    : command;
+}
+
+const CHANGE_WORDS = /换成?|改成?|改为|what if|instead|呢|那|再|make it|what about|how about|翻倍|减半|same/;
+
+/** A whole new request in an old conversation; "换成…" refines the old one. */
+function isAfresh(text: string, said: Slots, { held }: UnderstandingContext): boolean {
+  if (Object.keys(held).length === 0) return says('afresh', text) && said.model !== undefined;
+  if (says('afresh', text) && (said.model !== undefined || said.imageHeight !== undefined)) return true;
+  const complete = said.model !== undefined && said.imageHeight !== undefined && said.batchSize !== undefined;
+  return complete && held.model !== undefined && held.model !== said.model && !CHANGE_WORDS.test(text);
+}
+
+function compareNames({ model, said }: Parts, text: string): readonly string[] {
+  if (!says('compare', text)) return [];
+  if (model.typed.length > 1) return model.typed;
+  const gpu = said.gpu;
+  return gpu !== undefined && isList(gpu)
+    ? gpu.map((one) => one.instance ?? one.name ?? one.family ?? `${one.memoryGiB}G`)
+    : [];
+}
+
+function isList<T>(value: T | readonly T[]): value is readonly T[] {
+  return Array.isArray(value);
+}
+
+/**
+ * Reads one message beside what is already held. Pure; never throws; linear in the message.
+ * `slots` are those of this message: absent ones were not said. A value that completes a held one (a period for a held
+ * budget, a size for a held backbone) comes back whole.
+ */
+export function understand(message: string, context: UnderstandingContext, catalog: Catalog): Understanding {
+  const reading = startReading(normalize(message));
+  const vocabulary = vocabularyOf(catalog);
+  const parts = readParts(reading, context, vocabulary);
+  const { artifacts, model, cards, changes, said, slots } = parts;
+  const pasted = artifacts.artifact !== null && artifacts.artifact.kind !== 'training_log';
+  const words = pasted ? reading.rest : reading.text;
+  const acceptsDefault = context.asked !== null && slots[context.asked] === undefined && says('acceptsDefault', words);
+  const startsAfresh = isAfresh(words, said, context);
+  const command = commandOf(words, said);
+  const outOfScope = topicsOutOfScope(reading.text);
+  const beliefs = findBeliefs(
+    {
+      text: reading.text,
+      ...cards,
+      vocabulary,
+      cardMemoryGB: (family) => memoryOfFamily(catalog, family),
+      instanceExists: (type) => catalog.instance(type) !== undefined,
+    },
+    said,
+  );
+  const intents = decideIntents({
+    text: words,
+    context,
+    said,
+    changes,
+    artifact: artifacts.artifact,
+    measured: artifacts.measured !== null,
+    acceptsDefault,
+    startsAfresh,
+    otherContent: outOfScope.length > 0 || beliefs.length > 0,
+    command,
+    models: model.typed.length,
+  });
+  return {
+    locale: localeOf(words, context.locale),
+    intent: intents[0] ?? 'unknown',
+    intents,
+    slots,
+    changes,
+    artifact: artifacts.artifact,
+    toldDiagnosis: artifacts.told,
+    ambiguities: model.ambiguities,
+    beliefs,
+    outOfScope,
+    acceptsDefault,
+    startsAfresh,
+    measured: artifacts.measured,
+    compare: compareNames(parts, words),
+    unknownNames: model.unknownNames,
+    command,
+  };
+}
+
+function memoryOfFamily(catalog: Catalog, family: string): number | null {
+  return catalog.instances.find((row) => row.family === family)?.gpuMemoryGB ?? null;
+}
