@@ -1,0 +1,105 @@
+import type { webApi } from '@slack/bolt';
+import { AppError } from '../../src/errors.ts';
+import type { Reply } from '../../src/reply/reply.ts';
+import type { AdapterContext, Delivery } from '../adapter.ts';
+import type { Seal } from './installations.ts';
+import { type SlackAddress, tenantOf } from './receive.ts';
+import { type Rendered, renderReply, type SlackMessage } from './render.ts';
+import { call, postResponse } from './web.ts';
+
+/** Key of what the buttons under an answer need later: the details, and the message to share. */
+export const answerKey = (address: SlackAddress, code: string): string =>
+  `slack/answer/${tenantOf(address)}/${address.channel}/${code}`;
+
+export interface Courier {
+  readonly address: SlackAddress;
+  readonly client: webApi.WebClient;
+  readonly seal: Seal;
+  readonly delivery?: Delivery | undefined;
+}
+
+const quiet = { unfurl_links: false, unfurl_media: false };
+const eventType = 'gpu_size_answer';
+
+/** Whether an earlier attempt got through: our messages carry the delivery's key as metadata. */
+async function isDelivered({ address, client, delivery }: Courier): Promise<boolean> {
+  const { channel, threadTs } = address;
+  if (delivery?.repeated !== true || threadTs === null) return false;
+  const look = { channel, ts: threadTs, include_all_metadata: true, limit: 100 };
+  const found = await client.conversations.replies(look).catch(() => undefined);
+  return found?.messages?.some((message) => JSON.stringify(message.metadata ?? {}).includes(delivery.key)) ?? false;
+}
+
+async function post(courier: Courier, { text, blocks }: SlackMessage): Promise<void> {
+  const { address, client, delivery } = courier;
+  if (await isDelivered(courier)) return;
+  const thread = address.threadTs === null ? {} : { thread_ts: address.threadTs };
+  const metadata =
+    delivery === undefined ? {} : { metadata: { event_type: eventType, event_payload: { key: delivery.key } } };
+  const message = { channel: address.channel, text, ...thread, ...metadata, ...quiet };
+  const send = (withBlocks: boolean) =>
+    call('chat.postMessage', () => client.chat.postMessage(withBlocks ? { ...message, blocks: [...blocks] } : message));
+  await send(true).catch((error: unknown) => {
+    const reason = error instanceof AppError ? error.details['reason'] : undefined;
+    if (reason === 'invalid_blocks' || reason === 'msg_blocks_too_long') return send(false);
+    throw error;
+  });
+}
+
+async function update({ address, client }: Courier, { text, blocks }: SlackMessage): Promise<void> {
+  const { channel, updateTs: ts } = address;
+  if (ts === null || address.ephemeral) throw new AppError('platform-refused', 'nothing to update');
+  await call('chat.update', () => client.chat.update({ channel, ts, text, blocks: [...blocks] }));
+}
+
+async function respond({ address, seal }: Courier, { text, blocks }: SlackMessage): Promise<void> {
+  const url = address.response === null ? undefined : seal.open(address.response);
+  if (url === undefined) throw new AppError('platform-refused', 'no response URL');
+  await postResponse(url, { text, blocks, replace_original: address.route === 'update', response_type: 'ephemeral' });
+}
+
+/** Where only the asker reads it: in the channel if we are in it, else in the direct messages. */
+async function whisper({ address, client }: Courier, { text, blocks }: SlackMessage): Promise<void> {
+  const { channel, user } = address;
+  const message = { text, blocks: [...blocks] };
+  await call('chat.postEphemeral', () => client.chat.postEphemeral({ channel, user, ...message })).catch(() =>
+    call('chat.postMessage', () => client.chat.postMessage({ channel: user, ...message, ...quiet })),
+  );
+}
+
+const routes = { post: [post, respond], update: [respond, update, post], respond: [respond, whisper] } as const;
+
+/** Tries the ways of the address in turn; a way that is refused leads to the next, an unreachable platform ends it. */
+async function send(courier: Courier, message: SlackMessage): Promise<void> {
+  let refusal: unknown;
+  for (const way of routes[courier.address.route]) {
+    try {
+      return await way(courier, message);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'platform-refused') throw error;
+      refusal ??= error;
+    }
+  }
+  throw refusal;
+}
+
+/** Renders, keeps what the buttons need, and sends. */
+export async function deliverReply(
+  courier: Courier,
+  reply: Reply,
+  context: AdapterContext & { keepMs: number },
+): Promise<void> {
+  const { address } = courier;
+  const isPrivate = address.ephemeral || address.route === 'respond';
+  const rendered = renderReply(reply, { thread: address.thread, ephemeral: isPrivate }, context.texts(reply.locale));
+  if (reply.estimateCode !== undefined) await keep(answerKey(address, reply.estimateCode), rendered, context);
+  await send(courier, rendered.message);
+}
+
+async function keep(
+  key: string,
+  { shared, details }: Rendered,
+  context: AdapterContext & { keepMs: number },
+): Promise<void> {
+  await context.store.set(key, { shared, details }, { expiresAt: context.now() + context.keepMs });
+}

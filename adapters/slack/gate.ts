@@ -1,0 +1,110 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { App, type AppOptions, HTTPReceiver, type ReceiverEvent } from '@slack/bolt';
+import { AppError } from '../../src/errors.ts';
+import type { AdapterContext, HttpSurface } from '../adapter.ts';
+import { type SlackAdapterConfig, slackScopes } from './config.ts';
+import { boltLogger } from './connection.ts';
+import type { Installations } from './installations.ts';
+import { webClientOptions } from './web.ts';
+
+/** Slack waits three seconds for the answer to a command or a press. */
+const ackDeadlineMs = 2_500;
+const drainMs = 5_000;
+
+/** The app is not installed (any more) where the event comes from; a store that fails is something else. */
+function isUninstalled(error: unknown): boolean {
+  if (error instanceof AppError) return error.code === 'platform-refused';
+  return error instanceof Error && 'original' in error && isUninstalled(error.original);
+}
+
+/**
+ * Bolt with the order of things that nothing lost needs: an event is acknowledged after its listeners stored it (an
+ * error leaves it to Slack's redelivery); commands and presses always get an answer in time, known to us or not.
+ */
+export class GatedApp extends App {
+  readonly #running = new Set<Promise<void>>();
+  readonly #context: AdapterContext;
+
+  constructor(options: AppOptions, context: AdapterContext) {
+    super(options);
+    this.#context = context;
+    this.error(async (error) => Promise.reject(error));
+  }
+
+  override processEvent(event: ReceiverEvent): Promise<void> {
+    const work = this.#pass(event).finally(() => this.#running.delete(work));
+    this.#running.add(work);
+    return work;
+  }
+
+  /** Waits, bounded, for what is being received. */
+  async drain(): Promise<void> {
+    await Promise.race([Promise.allSettled(this.#running), wait(drainMs, undefined, { ref: false })]);
+  }
+
+  async #pass(event: ReceiverEvent): Promise<void> {
+    const isEvent = event.body['event'] !== undefined;
+    let acknowledged = false;
+    const ack = async (response?: unknown): Promise<void> => {
+      if (acknowledged) return;
+      acknowledged = true;
+      await event.ack(response);
+    };
+    const deadline = isEvent ? undefined : setTimeout(() => void ack().catch(() => undefined), ackDeadlineMs);
+    try {
+      await super.processEvent({ ...event, ack: isEvent ? async () => undefined : ack });
+      await ack();
+    } catch (error) {
+      const gone = isUninstalled(error);
+      this.#context.logger[gone ? 'info' : 'error'](
+        { error },
+        gone ? 'workspace without installation' : 'receiving failed',
+      );
+      if (isEvent && !gone) throw error;
+      await ack();
+    } finally {
+      clearTimeout(deadline);
+    }
+  }
+}
+
+/** HTTP transport with Slack's signature check; several workspaces by OAuth when there is no token. */
+export function createHttpReceiver(
+  config: SlackAdapterConfig,
+  installations: Installations,
+  context: AdapterContext,
+): HTTPReceiver {
+  const { credentials } = config;
+  if (credentials.transport === 'socket') throw new AppError('internal', 'Socket Mode has no HTTP receiver');
+  const logger = boltLogger(context.logger);
+  const { signingSecret } = credentials;
+  const common = {
+    signingSecret,
+    logger,
+    bodyLimit: 1_000_000,
+    processEventErrorHandler: async ({ response }: { response: import('node:http').ServerResponse }) => {
+      if (!response.headersSent) response.writeHead(500).end();
+      return true;
+    },
+  };
+  if (credentials.transport === 'http') return new HTTPReceiver(common);
+  const { clientId, clientSecret, stateSecret } = credentials;
+  const installerOptions = { clientOptions: webClientOptions(config, logger) };
+  const scopes = [...slackScopes.required, ...slackScopes.optional];
+  const oauth = { clientId, clientSecret, stateSecret, scopes, installationStore: installations, installerOptions };
+  return new HTTPReceiver({ ...common, ...oauth });
+}
+
+/** Requests stamped in the future pass the library's check, and could be replayed until then. */
+const isFromFuture = (stamp: unknown): boolean => Number(stamp) * 1_000 > Date.now() + 300_000;
+
+export function httpSurface(receiver: HTTPReceiver, installs: boolean): HttpSurface {
+  return {
+    paths: ['/slack/events', ...(installs ? ['/slack/install', '/slack/oauth_redirect'] : [])],
+    handle(request, response) {
+      if (isFromFuture(request.headers['x-slack-request-timestamp'])) response.writeHead(401).end();
+      else if (request.method !== 'POST' && request.url?.startsWith('/slack/events')) response.writeHead(405).end();
+      else receiver.requestListener(request, response);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import type { Installation, InstallationQuery, InstallationStore } from '@slack/bolt';
+import { z } from 'zod';
+import { AppError } from '../../src/errors.ts';
+import type { AdapterContext } from '../adapter.ts';
+import type { SlackAdapterConfig } from './config.ts';
+import { tenantOf, type Workspace } from './receive.ts';
+
+/** Authenticated encryption of what must not be readable in the store. */
+export interface Seal {
+  close(plain: string): string;
+  /** Undefined when the key is another one or the text was changed. */
+  open(sealed: string): string | undefined;
+}
+
+export function createSeal({ encryptionKey, credentials }: SlackAdapterConfig): Seal {
+  const secret = credentials.transport === 'socket' ? credentials.appToken : credentials.signingSecret;
+  const derived = createHash('sha256').update(`gpu-size seal\0${secret}`).digest();
+  const key = encryptionKey === undefined ? derived : Buffer.from(encryptionKey, 'base64');
+  return {
+    close(plain) {
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', key, nonce);
+      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()]);
+      return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
+    },
+    open(sealed) {
+      const bytes = Buffer.from(sealed, 'base64url');
+      try {
+        const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(12, 28));
+        return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8');
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+const named = z.object({ id: z.string(), name: z.string().exactOptional() });
+const stored = z.object({
+  team: named.optional(),
+  enterprise: named.optional(),
+  isEnterpriseInstall: z.boolean().default(false),
+  user: z.object({ id: z.string() }),
+  bot: z.object({
+    id: z.string(),
+    userId: z.string(),
+    token: z.string(),
+    refreshToken: z.string().exactOptional(),
+    expiresAt: z.number().exactOptional(),
+    scopes: z.array(z.string()),
+  }),
+});
+
+export interface Installations extends InstallationStore {
+  remove(workspace: Workspace): Promise<void>;
+}
+
+/** Installations of several workspaces in the state store, sealed; an organisation's under its own id. */
+export function createInstallations({ store }: AdapterContext, seal: Seal): Installations {
+  const keyOf = (workspace: Workspace): string => `slack/installation/${tenantOf(workspace)}`;
+  return {
+    async storeInstallation(installation) {
+      const value = stored.parse(installation);
+      const { team, enterprise, isEnterpriseInstall: orgWide } = value;
+      const workspace = { team: team?.id ?? null, enterprise: enterprise?.id ?? null, orgWide };
+      await store.set(keyOf(workspace), seal.close(JSON.stringify(value)));
+    },
+    async fetchInstallation({ teamId, enterpriseId, isEnterpriseInstall }: InstallationQuery<boolean>) {
+      const workspace = { team: teamId ?? null, enterprise: enterpriseId ?? null, orgWide: isEnterpriseInstall };
+      const entry = await store.get(keyOf(workspace));
+      const opened = typeof entry?.value === 'string' ? seal.open(entry.value) : undefined;
+      if (opened === undefined) throw new AppError('platform-refused', 'the app is not installed in this workspace');
+      const { user, team, enterprise, ...rest } = stored.parse(JSON.parse(opened));
+      const person = { id: user.id, token: undefined, scopes: undefined };
+      const found: Installation<'v2', boolean> = { ...rest, team, enterprise, user: person, authVersion: 'v2' };
+      return found;
+    },
+    remove: (workspace) => store.delete(keyOf(workspace)),
+  };
+}

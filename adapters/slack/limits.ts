@@ -1,0 +1,45 @@
+/**
+ * Limits of the platform, in characters unless the name says otherwise; checked 2026-11-30.
+ * Blocks and elements: https://docs.slack.dev/reference/block-kit/blocks and
+ * https://docs.slack.dev/reference/block-kit/block-elements.
+ */
+export const slackLimits = {
+  messageBlocks: 50,
+  viewBlocks: 100,
+  /** Over all blocks: undocumented, `msg_blocks_too_long` from about 13,200 (bolt-js issue 2509). */
+  messageCharacters: 12_000,
+  /** https://docs.slack.dev/reference/methods/chat.update refuses over 4,000 bytes of text. */
+  fallbackBytes: 3_800,
+  headerText: 150,
+  sectionText: 3_000,
+  contextElements: 10,
+  buttonText: 75,
+  buttonValue: 2_000,
+  optionText: 75,
+  optionValue: 150,
+  selectOptions: 100,
+  tableRows: 100,
+  tableCharacters: 10_000,
+  viewTitle: 24,
+  inputText: 3_000,
+  suggestedPrompts: 4,
+} as const;
+
+/** Cuts to `limit` UTF-16 units without splitting a character. */
+export function clip(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  return `${text.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/u, '')}…`;
+}
+
+/** Cuts to `limit` UTF-8 bytes without splitting a character. */
+export function clipBytes(text: string, limit: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= limit) return text;
+  const cut = new TextDecoder().decode(bytes.subarray(0, limit - 3)).replace(/\uFFFD+$/u, '');
+  return `${cut}…`;
+}
+
+/** The three characters with a meaning in Slack's text: https://docs.slack.dev/messaging/formatting-message-text#escaping */
+export function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

@@ -1,0 +1,140 @@
+import type { types } from '@slack/bolt';
+import type { Choice, Reply } from '../../src/reply/reply.ts';
+import type { SurfaceTexts } from '../adapter.ts';
+import { isEmpty, paragraph, plain, toSlack } from './blocks.ts';
+import { clip, clipBytes, escapeText, slackLimits } from './limits.ts';
+
+type KnownBlock = types.KnownBlock;
+
+export interface SlackMessage {
+  /** For notifications and screen readers: escaped, verdict first. */
+  readonly text: string;
+  readonly blocks: readonly KnownBlock[];
+}
+
+export interface Rendered {
+  readonly message: SlackMessage;
+  /** The message without anything to press, for a whole channel to read. */
+  readonly shared: SlackMessage;
+  /** Behind the details button; empty when everything fits into the message. */
+  readonly details: readonly KnownBlock[];
+}
+
+/** What the buttons of a message must remember. */
+export interface Placement {
+  /** Thread part of the conversation that a press continues. */
+  readonly thread: string;
+  /** Only the asker sees it: offer to share. */
+  readonly ephemeral: boolean;
+}
+
+const buttonsShown = 5;
+/** Room for the buttons, the menu and the feedback under an answer. */
+const reservedCharacters = 3_000;
+const reservedBlocks = 5;
+
+/** Blocks in order while they fit; what does not fit goes behind the details button. */
+function layOut(reply: Reply): { main: KnownBlock[]; details: KnownBlock[] } {
+  const main: KnownBlock[] = [];
+  const details: KnownBlock[] = [];
+  let characters = 0;
+  for (const block of reply.blocks.filter((candidate) => !isEmpty(candidate))) {
+    const table = block.kind === 'tiers' && !main.some(({ type }) => type === 'table');
+    const blocks = toSlack(block, table);
+    const size = JSON.stringify(blocks).length;
+    const fits = characters + size <= slackLimits.messageCharacters - reservedCharacters;
+    const room = main.length + blocks.length <= slackLimits.messageBlocks - reservedBlocks;
+    if ((block.level === 'main' || reply.estimateCode === undefined) && fits && room) {
+      main.push(...blocks);
+      characters += size;
+    } else details.push(...toSlack(block, false));
+  }
+  return { main, details: withinView(details) };
+}
+
+function withinView(blocks: readonly KnownBlock[]): KnownBlock[] {
+  const kept: KnownBlock[] = [];
+  let characters = 0;
+  for (const block of blocks.slice(0, slackLimits.viewBlocks)) {
+    characters += JSON.stringify(block).length;
+    if (characters <= slackLimits.messageCharacters * 2) kept.push(block);
+  }
+  return kept;
+}
+
+const buttonOf = (choice: Choice, index: number): types.Button => ({
+  type: 'button',
+  action_id: `choice:${index}`,
+  text: plain(clip(choice.label, slackLimits.buttonText)),
+  value: choice.say,
+  ...(choice.primary === true ? { style: 'primary' } : {}),
+});
+
+function menuOf(choices: readonly Choice[], placeholder: string): types.StaticSelect[] {
+  const options = choices
+    .filter(({ say }) => say.length <= slackLimits.optionValue)
+    .slice(0, slackLimits.selectOptions)
+    .map(({ label, say }) => ({ text: plain(clip(label, slackLimits.optionText)), value: say }));
+  if (options.length === 0) return [];
+  return [{ type: 'static_select', action_id: 'choice_menu', placeholder: plain(placeholder), options }];
+}
+
+interface Controls {
+  readonly reply: Reply;
+  readonly placement: Placement;
+  readonly hasDetails: boolean;
+  readonly texts: SurfaceTexts;
+}
+
+function controlsOf({ reply, placement, hasDetails, texts }: Controls): KnownBlock[] {
+  const code = reply.estimateCode;
+  const id = (name: string): string => encodeControlId({ name, code: code ?? '', thread: placement.thread });
+  const choices = reply.choices.filter(({ say }) => say !== '' && say.length <= slackLimits.buttonValue);
+  const extra = (action: string, label: string): types.Button => ({
+    type: 'button',
+    action_id: action,
+    text: plain(label),
+  });
+  const press = [
+    ...choices.slice(0, buttonsShown).map(buttonOf),
+    ...menuOf(choices.slice(buttonsShown), texts.otherCard),
+    ...(hasDetails ? [extra('details', texts.details)] : []),
+    ...(placement.ephemeral && code !== undefined ? [extra('share', texts.share)] : []),
+  ];
+  const actions: KnownBlock[] = press.length === 0 ? [] : [{ type: 'actions', block_id: id('c'), elements: press }];
+  if (code === undefined || reply.kind !== 'answer') return actions;
+  const button = (text: string, value: string) => ({ text: plain(text), value });
+  const feedback: types.FeedbackButtons = {
+    type: 'feedback_buttons',
+    action_id: 'feedback',
+    positive_button: button(texts.helpful, 'up'),
+    negative_button: button(texts.notHelpful, 'down'),
+  };
+  return [...actions, { type: 'context_actions', block_id: id('f'), elements: [feedback] }];
+}
+
+interface ControlId {
+  readonly name: string;
+  readonly code: string;
+  readonly thread: string;
+}
+
+const encodeControlId = ({ name, code, thread }: ControlId): string => `${name}|${code}|${thread}`;
+
+/** The conversation and the estimate that a pressed control belongs to. */
+export function decodeControlId(blockId: string): ControlId | undefined {
+  const [name, code, thread, ...rest] = blockId.split('|');
+  return name === undefined || code === undefined || thread === undefined || rest.length > 0
+    ? undefined
+    : { name, code, thread };
+}
+
+/** Reply → message within every limit; longer content moves behind the details button, nothing is split. */
+export function renderReply(reply: Reply, placement: Placement, texts: SurfaceTexts): Rendered {
+  const { main, details } = layOut(reply);
+  const text = clipBytes(escapeText(reply.fallback), slackLimits.fallbackBytes).replace(/&\w*…$/u, '…');
+  const body = main.length === 0 ? [paragraph(reply.fallback)] : main;
+  const hasDetails = details.length > 0 && reply.estimateCode !== undefined;
+  const controls = controlsOf({ reply, placement, hasDetails, texts });
+  return { message: { text, blocks: [...body, ...controls] }, shared: { text, blocks: body }, details };
+}
