@@ -2,6 +2,7 @@ import type { ModelSpec } from '../workload.ts';
 import { classicNetworks } from './mmseg-classic.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
 import { mmsegUnetNetworks } from './mmseg-unet.ts';
+import { mmsegUpernet } from './mmseg-upernet.ts';
 import type { Network } from './network.ts';
 import { smpUnetNetworks } from './smp-unet.ts';
 import { milesialNetworks } from './unet-milesial.ts';
@@ -10,6 +11,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...classicNetworks,
   ...mmsegSegformer,
   ...mmsegUnetNetworks,
+  ...mmsegUpernet,
   ...smpUnetNetworks,
   ...milesialNetworks,
 };
