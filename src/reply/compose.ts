@@ -1,4 +1,6 @@
+import type { Belief } from '../advice/beliefs.ts';
 import type { DialogAction, Turn } from '../dialog/dialog-state.ts';
+import type { Locale } from '../message.ts';
 import type { Intent } from '../understanding/understanding.ts';
 import { type AnswerInput, cardBlocks, orderBlocks, sizeBlocks } from './answer.ts';
 import { sizeVerdict } from './blocks/verdict.ts';
@@ -14,8 +16,9 @@ import {
   question,
   questionText,
 } from './dialogue.ts';
-import type { Facts } from './facts.ts';
+import type { Facts, Problem } from './facts.ts';
 import { fallbackText } from './fallback.ts';
+import { readable } from './format.ts';
 import { type Words, wordsOf } from './messages/index.ts';
 import { oomBlocks } from './oom.ts';
 import type { Block, Reply } from './reply.ts';
@@ -107,11 +110,7 @@ function answerBlocks(
       ? diagnosis
       : [...diagnosis, ...sizeBlocks(input, recommendation, words).slice(1)];
   }
-  if (intent === 'measurement' && recommendation !== undefined && understanding.measured !== null) {
-    const seconds =
-      (recommendation.own ?? recommendation.named[0] ?? recommendation.recommended)?.secondsPerIteration ?? null;
-    return measuredBlocks(understanding.measured, { estimate: recommendation.estimate, seconds }, words);
-  }
+  if (facts.comparisons !== undefined) return measuredBlocks(facts.comparisons, words);
   if (maxima !== undefined) return maximumBlocks(maxima, words);
   if (prices !== undefined) return priceBlocks(prices, words);
   if (recipe !== undefined) return recipeBlocks(recipe, words);
@@ -133,7 +132,7 @@ function shown(blocks: readonly Block[]): readonly Block[] {
 /** Corrections, limits of the product, and the question that is still open. */
 function asides({ action, state, understanding }: Turn, facts: Facts, words: Words): readonly Block[] {
   const { aside, unknownGpuAside, resume } = words.dialog;
-  const corrections = understanding.beliefs.flatMap((id) => words.advice.beliefs[id] ?? []);
+  const corrections = (facts.beliefs ?? []).flatMap((belief) => correction(belief, words));
   const limits = action.kind === 'Decline' ? [] : understanding.outOfScope.flatMap((topic) => lookUp(aside, topic));
   const unknown = (facts.unknownGpus ?? []).map((name) => unknownGpuAside(name));
   const open =
@@ -142,7 +141,22 @@ function asides({ action, state, understanding }: Turn, facts: Facts, words: Wor
   return [...corrections, ...unknown, ...limits, ...pending].map((text) => ({ kind: 'text', level: 'main', text }));
 }
 
+function correction({ id, values, source, checkedOn }: Belief, words: Words): readonly string[] {
+  const { beliefs, sourced } = words.tips;
+  return isCorrected(id, words) ? [sourced(beliefs[id](readable(values)), source, checkedOn)] : [];
+}
+
+function isCorrected(id: string, words: Words): id is keyof Words['tips']['beliefs'] {
+  return id in words.tips.beliefs;
+}
+
 function lookUp(texts: Readonly<Record<string, string>>, key: string): readonly string[] {
   const text = texts[key];
   return text === undefined ? [] : [text];
+}
+
+/** A sentence and a next step, where no turn was taken at all. */
+export function composeProblem(locale: Locale, problem: Problem): Reply {
+  const { blocks, choices } = problemPart(problem, wordsOf(locale));
+  return { locale, kind: 'notice', fallback: fallbackText(blocks, choices), blocks, choices };
 }

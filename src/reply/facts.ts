@@ -1,3 +1,5 @@
+import type { Belief } from '../advice/beliefs.ts';
+import type { Comparison } from '../advice/measurement.ts';
 import type { Recommendation } from '../advice/recommendation.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Implementation } from '../estimator/workload.ts';
@@ -61,7 +63,11 @@ export interface Facts {
   readonly libraries?: readonly LibraryFigure[];
   readonly maxima?: readonly Maximum[];
   readonly prices?: readonly PriceFacts[];
+  /** Told figures beside the estimate. */
+  readonly comparisons?: readonly Comparison[];
   readonly recipe?: RecipeFacts;
   readonly problem?: Problem;
+  /** Facts that put right what the person believes. */
+  readonly beliefs?: readonly Belief[];
   readonly unknownGpus?: readonly string[];
 }

@@ -61,3 +61,13 @@ export function hoursRange([low, high]: readonly [number, number], locale: Local
 export function joined(items: readonly string[], locale: Locale): string {
   return new Intl.ListFormat(locale === 'zh' ? 'zh-CN' : 'en-GB', { type: 'conjunction' }).format(items);
 }
+
+/** Figures of a sentence, each with as many digits as anybody reads. */
+export function readable(values: Readonly<Record<string, string | number>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, readableFigure(value)]));
+}
+
+function readableFigure(value: string | number): string {
+  if (typeof value === 'string' || Number.isInteger(value)) return String(value);
+  return String(Number(value.toFixed(Math.abs(value) < 1 ? 2 : Math.abs(value) < 10 ? 2 : 1)));
+}

@@ -1,5 +1,4 @@
-import type { Estimate } from '../estimator/estimate-result.ts';
-import type { Understanding } from '../understanding/understanding.ts';
+import type { Comparison } from '../advice/measurement.ts';
 import { monthAmounts } from './blocks/cost.ts';
 import { priceText } from './blocks/tiers.ts';
 import type { Maximum, PriceFacts, PriceOffer, RecipeFacts } from './facts.ts';
@@ -7,7 +6,6 @@ import { gibNumber, gibOf, money, range, significant } from './format.ts';
 import type { Words } from './messages/index.ts';
 import type { Block } from './reply.ts';
 
-const GIB = 1024 ** 3;
 const OFFERS_SHOWN = 5;
 
 /** The largest batch or picture per card. */
@@ -86,47 +84,35 @@ export function recipeBlocks(recipe: RecipeFacts, words: Words): readonly Block[
   ];
 }
 
-/** A measured figure beside the estimate, with the usual reasons for the difference. */
-export function measuredBlocks(
-  measured: NonNullable<Understanding['measured']>,
-  estimated: { readonly estimate: Estimate; readonly seconds: readonly [number, number] | null },
-  words: Words,
-): readonly Block[] {
+/** Measured figures beside the estimate, with the usual reasons for a difference. */
+export function measuredBlocks(comparisons: readonly Comparison[], words: Words): readonly Block[] {
   const text = words.answer.measured;
-  const { bytes, uncertainty } = estimated.estimate;
-  const memory = measured.deviceGiB ?? measured.allocatedGiB;
-  const expected = (measured.deviceGiB === undefined ? bytes.allocatedPeak : bytes.device) / GIB;
-  const lines = [
-    ...(memory === undefined ? [] : [memoryLine(measured.deviceGiB !== undefined, memory, { expected, words })]),
-    ...secondsLine(measured.secondsPerIteration, estimated.seconds, words),
-  ];
-  const [first, ...rest] = lines;
+  const [first, ...rest] = comparisons.map((one) => comparisonText(one, words));
   if (first === undefined) return [{ kind: 'verdict', level: 'main', text: text.needsAnswer }];
-  const difference = memory === undefined ? 0 : memory / expected - 1;
-  const reason = Math.abs(difference) <= uncertainty.relative ? text.within : difference > 0 ? text.above : text.below;
-  const items = [...rest, reason, ...(measured.deviceGiB === undefined ? [] : [text.smiIsMore])];
+  const reasons = [...new Set(comparisons.flatMap(({ reasons: likely }) => likely))].map(
+    (id) => words.tips.reasons[id],
+  );
+  const device = comparisons.some(({ kind }) => kind === 'device');
+  const items = [...rest, verdictText(comparisons, words), ...(device ? [text.smiIsMore] : []), text.kept];
   return [
     { kind: 'verdict', level: 'main', text: first },
     { kind: 'list', level: 'main', title: '', items },
+    ...(reasons.length === 0
+      ? []
+      : [{ kind: 'list', level: 'main', title: text.causes, items: reasons } satisfies Block]),
   ];
 }
 
-function memoryLine(device: boolean, memory: number, { expected, words }: { expected: number; words: Words }): string {
+function verdictText(comparisons: readonly Comparison[], words: Words): string {
   const text = words.answer.measured;
-  const difference = memory / expected - 1;
-  const sign = difference >= 0 ? '+' : '−';
-  const percent = `${sign}${Math.abs(difference * 100).toFixed(0)} %`;
-  return text.verdict(device ? text.device : text.allocated, gibOf(memory), gibOf(expected), percent);
+  const off = comparisons.find(({ verdict }) => verdict !== 'as-estimated');
+  if (off === undefined) return text.within;
+  return off.verdict === 'higher' ? text.above : text.below;
 }
 
-function secondsLine(
-  measured: number | undefined,
-  expected: readonly [number, number] | null,
-  words: Words,
-): readonly string[] {
-  if (measured === undefined || expected === null) return [];
+function comparisonText({ kind, measured, low, estimated, high, ratio }: Comparison, words: Words): string {
   const text = words.answer.measured;
-  const middle = Math.sqrt(expected[0] * expected[1]);
-  const difference = `${measured >= middle ? '+' : '−'}${Math.abs((measured / middle - 1) * 100).toFixed(0)} %`;
-  return [text.verdict(text.seconds, `${significant(measured)} s`, `${range(...expected)} s`, difference)];
+  const percent = `${ratio >= 1 ? '+' : '−'}${Math.abs((ratio - 1) * 100).toFixed(0)} %`;
+  if (kind === 'time') return text.verdict(text.time, `${significant(measured)} s`, `${range(low, high)} s`, percent);
+  return text.verdict(text[kind], gibOf(measured), gibOf(estimated), percent);
 }

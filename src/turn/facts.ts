@@ -1,4 +1,7 @@
+import { beliefs } from '../advice/beliefs.ts';
+import { compareMeasured } from '../advice/measurement.ts';
 import { recommend } from '../advice/recommend.ts';
+import type { Fit, Recommendation } from '../advice/recommendation.ts';
 import type { DialogAction, DialogState, Turn } from '../dialog/dialog-state.ts';
 import { namedGpus } from '../dialog/slots.ts';
 import { AppError } from '../errors.ts';
@@ -14,8 +17,9 @@ import { requestFromSlots } from './request.ts';
 
 /** Everything that has to be computed for the reply to this turn. What cannot be becomes a problem with a next step. */
 export function gatherFacts(before: DialogState, turn: Turn, ports: AnswerPorts): Facts {
+  const corrected = beliefs.filter(({ id }) => turn.understanding.beliefs.includes(id));
   try {
-    return factsOf(before, turn, ports);
+    return { ...factsOf(before, turn, ports), ...(corrected.length === 0 ? {} : { beliefs: corrected }) };
   } catch (error) {
     if (error instanceof AppError && error.code !== 'internal') return { problem: problemOf(error) };
     throw error;
@@ -72,7 +76,16 @@ function answerFacts(before: DialogState, { turn, intent }: { turn: Turn; intent
     const what = intent === 'max_batch' ? 'batch' : 'size';
     return { ...facts, maxima: maximaOf({ what, workload: built.workload, slots, recommendation }, ports) };
   }
-  return facts;
+  const { measured } = turn.understanding;
+  if (intent !== 'measurement' || measured === null) return facts;
+  const secondsPerIteration = measuredCard(recommendation)?.secondsPerIteration ?? null;
+  const comparisons = compareMeasured(measured, { estimate: recommendation.estimate, secondsPerIteration });
+  return { ...facts, comparisons };
+}
+
+/** The card that a measurement was most likely taken on. */
+export function measuredCard({ own, named, recommended }: Recommendation): Fit | null {
+  return own ?? named[0] ?? recommended;
 }
 
 function recommendationFacts(state: DialogState, ports: AnswerPorts): Facts {

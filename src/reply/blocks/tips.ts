@@ -1,5 +1,5 @@
 import type { Fit, Recommendation, Tip } from '../../advice/recommendation.ts';
-import { gibOf, percent } from '../format.ts';
+import { gibOf, percent, readable } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block } from '../reply.ts';
 
@@ -19,14 +19,18 @@ export function tipBlocks({ tips, maxBatch }: Recommendation, words: Words): rea
 }
 
 function tipText(tip: Tip, words: Words): string {
-  const text = words.advice.tips[tip.id];
-  const what = text === undefined ? tip.id : text(tip.values);
+  const values = readable(tip.values);
+  const what = isKnown(tip.id, words) ? words.tips.tips[tip.id](values) : tip.id;
   const effects = [
     ...(tip.savesGiB > 0 ? [words.answer.tip.saves(gibOf(tip.savesGiB))] : []),
     ...timeText(tip.timeFactor, words),
   ];
   if (effects.length === 0) return what;
   return words.locale === 'zh' ? `${what}（${effects.join('，')}）` : `${what} (${effects.join(', ')})`;
+}
+
+function isKnown(id: string, words: Words): id is keyof Words['tips']['tips'] {
+  return id in words.tips.tips;
 }
 
 /** Below this a change of speed is inside the estimate's own range. */

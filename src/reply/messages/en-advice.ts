@@ -1,10 +1,6 @@
 import type { FitNote } from '../../advice/recommendation.ts';
 import type { Diagnosis } from '../../understanding/understanding.ts';
 
-type Values = Readonly<Record<string, string | number>>;
-/** What a tip says; the saving and the time are added behind it. */
-type TipText = (values: Values) => string;
-
 const notes: Readonly<Record<FitNote, string>> = {
   'host-memory-below-rule': 'Host memory is below 1.5 × the GPU memory: fewer workers, smaller prefetch.',
   'host-cpu-below-rule': 'Fewer than 8 vCPU per GPU: decoding and augmentation will bound the speed.',
@@ -61,14 +57,9 @@ const diagnoses: Readonly<Record<Diagnosis, { readonly verdict: string; readonly
   },
 };
 
-const tips: Readonly<Record<string, TipText>> = {};
-
 export const enAdvice = {
   hostShort: (vcpu: number, memory: number) => `host only ${vcpu} vCPU, ${memory} GiB`,
   notes,
-  tips,
-  /** A wrong belief put right, with source and date. */
-  beliefs: {} as Readonly<Record<string, string>>,
   oom: {
     diagnoses,
     unknown: 'Out of GPU memory, but the text does not say why',

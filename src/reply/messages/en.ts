@@ -177,11 +177,12 @@ export const en = {
       `${what}: measured ${measured}, estimated ${estimated} (${difference})`,
     device: 'nvidia-smi',
     allocated: 'max_memory_allocated',
-    seconds: 'seconds per step',
-    within: 'Within the stated uncertainty. Kept for the comparison list, without your name.',
-    above:
-      'More than estimated. Usual causes: cudnn.benchmark in the first steps, a validation pass, varying image sizes (cache), another process on the card. Kept for the comparison list, without your name.',
-    below: 'Less than estimated: it leaves room for a larger batch. Kept for the comparison list, without your name.',
+    time: 'time per step',
+    within: 'Within the stated uncertainty.',
+    above: 'More than estimated.',
+    below: 'Less than estimated: it leaves room for a larger batch.',
+    causes: 'Usual causes',
+    kept: 'Kept for the comparison list, without your name.',
     smiIsMore:
       'nvidia-smi also counts the CUDA context and memory that PyTorch holds in reserve; compare max_memory_allocated() for the true need.',
     needsAnswer: 'Which run was that? Tell me model, image size and batch, and I set the figure beside an estimate.',

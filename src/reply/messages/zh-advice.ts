@@ -13,8 +13,6 @@ export const zhAdvice: AdviceMessages = {
     'no-p2p': '卡间通信要绕主机走 PCIe（没有 P2P），多卡达不到线性加速。',
     'misses-deadline': '照这个速度，期限内训不完。',
   },
-  tips: {},
-  beliefs: {},
   oom: {
     diagnoses: {
       too_big: {

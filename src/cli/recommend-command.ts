@@ -1,0 +1,77 @@
+import { recommendationJson } from '../advice/json.ts';
+import { recommend } from '../advice/recommend.ts';
+import type { AdvicePorts, RecommendationRequest } from '../advice/request.ts';
+import type { Config } from '../config.ts';
+import { parseFields } from '../workload/fields.ts';
+import { type LineWorkload, workloadFromLine } from '../workload/from-line.ts';
+import { estimateToJson } from './estimate-json.ts';
+import { type RecommendLine, recommendLineSchema } from './workload-line.ts';
+
+/** Hours of a month in which a monthly machine runs, when nothing was said: all of them (24 × 30). */
+const HOURS_PER_MONTH = 720;
+
+/** Answers one line of `recommend --jsonl`. */
+export function createRecommendAnswer(ports: AdvicePorts, config: Pick<Config, 'region'>): (value: unknown) => unknown {
+  return (value) => {
+    const line = parseFields(recommendLineSchema, value);
+    const built = workloadFromLine(withShare(line), ports.catalog);
+    const recommendation = recommend(toRequest(line, built, config.region), ports);
+    const { id, ...rest } = recommendationJson(
+      String(line.id),
+      recommendation,
+      estimateToJson({ ...recommendation.estimate, assumed: built.assumed }),
+    );
+    return { id: line.id, ...rest };
+  };
+}
+
+/** A total batch with a number of GPUs decides the batch per GPU. */
+function withShare(line: RecommendLine): RecommendLine {
+  const { totalBatch, gpus, batchSize } = line;
+  if (totalBatch == null || batchSize != null) return line;
+  const steps = (gpus ?? 1) * (line.gradientAccumulation ?? 1);
+  return { ...line, batchSize: Math.max(1, Math.ceil(totalBatch / steps)) };
+}
+
+function toRequest(line: RecommendLine, built: LineWorkload, region: string): RecommendationRequest {
+  return {
+    workload: built.workload,
+    budget: line.budget ?? null,
+    region: line.region ?? region,
+    chargeType: line.chargeType ?? 'PostPaid',
+    freeTotalBatch: line.gpus == null ? (line.totalBatch ?? null) : null,
+    only: line.gpu == null ? null : filterOf(line.gpu),
+    own: ownOf(line.ownGpu),
+    run: runOf(line, built),
+    assumeUsualRun: line.deadlineHours != null,
+    deadlineHours: line.deadlineHours ?? null,
+    hoursPerMonth: line.hoursPerMonth ?? HOURS_PER_MONTH,
+  };
+}
+
+/** `ecs.gn7i-c16g1.4xlarge` and `gn7i` are machines, anything else is a card. */
+function filterOf(gpu: string): RecommendationRequest['only'] {
+  const machine = /^(ecs\.|(eb)?[sv]?gn\d)/i.test(gpu);
+  return machine ? { gpus: [], instances: [gpu] } : { gpus: [{ name: gpu }], instances: [] };
+}
+
+function ownOf(own: RecommendLine['ownGpu']): RecommendationRequest['own'] {
+  if (own == null) return null;
+  return {
+    ...(own.name == null ? {} : { name: own.name }),
+    ...(own.memoryGiB == null ? {} : { memoryGiB: own.memoryGiB }),
+    ...(own.count == null ? {} : { count: own.count }),
+  };
+}
+
+function runOf(
+  { iterations, epochs, trainImages }: RecommendLine,
+  { dataset }: LineWorkload,
+): RecommendationRequest['run'] {
+  return {
+    ...(iterations == null ? {} : { iterations }),
+    ...(epochs == null ? {} : { epochs }),
+    ...(trainImages == null ? {} : { trainImages }),
+    ...(dataset === undefined ? {} : { dataset }),
+  };
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+
+import type { RecentEstimate } from '../../adapters/adapter.ts';
+import type { Comparison } from '../advice/measurement.ts';
+import { slotsSchema } from '../dialog/state-schema.ts';
+import type { Estimate } from '../estimator/estimate-result.ts';
+import type { IncomingMessage } from '../message.ts';
+import { slotsText } from '../reply/choices.ts';
+import type { StateStore } from '../state/state-store.ts';
+import type { Slots } from '../understanding/understanding.ts';
+
+/** Without 0/O and 1/I, which people confuse when they type a code. */
+const CODE_LETTERS = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ';
+const CODE_LENGTH = 4;
+const MAXIMUM_TRIES = 8;
+const LIST_LIMIT = 10_000;
+const DAY_MS = 24 * 60 * 60_000;
+
+const record = z.object({ messageId: z.string(), slots: slotsSchema, verdict: z.string(), at: z.number() });
+const recent = z.object({ estimateCode: z.string(), verdict: z.string(), say: z.string(), at: z.number() });
+
+export interface NewEstimate {
+  readonly message: IncomingMessage;
+  readonly slots: Slots;
+  readonly verdict: string;
+  readonly now: number;
+  readonly retentionDays: number;
+}
+
+/** The code that an answer to this message gets: the same when the message is answered again after a crash. */
+export async function reserveCode(store: StateStore, message: IncomingMessage, expiresAt: number): Promise<string> {
+  let code = '';
+  for (let attempt = 0; attempt < MAXIMUM_TRIES; attempt += 1) {
+    code = codeOf(`${message.conversationId} ${message.messageId} ${attempt}`);
+    const key = `code/${code}`;
+    if (await store.setIfAbsent(key, message.messageId, { expiresAt })) return code;
+    if ((await store.get(key))?.value === message.messageId) return code;
+  }
+  return code;
+}
+
+function codeOf(text: string): string {
+  const digest = createHash('sha256').update(text).digest();
+  return [...digest.subarray(0, CODE_LENGTH)].map((byte) => CODE_LETTERS[byte % CODE_LETTERS.length] ?? '').join('');
+}
+
+export function expiryOf(now: number, retentionDays: number): number {
+  return now + retentionDays * DAY_MS;
+}
+
+/** Keeps what an answer was about, for quotes, buttons and the list of recent estimates. */
+export async function keepEstimate(store: StateStore, code: string, estimate: NewEstimate): Promise<void> {
+  const { message, slots, verdict, now, retentionDays } = estimate;
+  const options = { expiresAt: expiryOf(now, retentionDays), userId: message.userId };
+  await store.set(`estimate/${code}`, { messageId: message.messageId, slots, verdict, at: now }, options);
+  const entry = { estimateCode: code, verdict, say: slotsText(slots), at: now };
+  await store.set(`recent/${message.userId}/${code}`, entry, options);
+}
+
+/** Slots of an earlier answer; undefined when the code is unknown or forgotten. */
+export async function slotsOfEstimate(store: StateStore, code: string): Promise<Slots | undefined> {
+  return record.safeParse((await store.get(`estimate/${code}`))?.value).data?.slots;
+}
+
+export async function listRecent(store: StateStore, userId: string, limit: number): Promise<readonly RecentEstimate[]> {
+  const entries = await store.list(`recent/${userId}/`, limit);
+  return entries.flatMap(({ value }) => recent.safeParse(value).data ?? []);
+}
+
+const measurement = z.object({
+  gpu: z.string().nullable(),
+  kind: z.enum(['device', 'allocated', 'time']),
+  measured: z.number(),
+  estimated: z.number(),
+  at: z.number(),
+  model: z.object({ implementation: z.string(), architecture: z.string(), backbone: z.string().nullable() }),
+});
+
+/** A told figure beside the estimate it belongs to, as the report lists it. */
+export type KeptMeasurement = z.output<typeof measurement>;
+
+/** Keeps told figures without anything about the person. */
+export async function keepMeasurements(
+  store: StateStore,
+  code: string,
+  told: { comparisons: readonly Comparison[]; estimate: Estimate; gpu: string | null; now: number },
+): Promise<void> {
+  const { comparisons, estimate, gpu, now } = told;
+  for (const { kind, measured, estimated } of comparisons) {
+    const value = { model: estimate.model, workload: estimate.workload, gpu, kind, measured, estimated, at: now };
+    await store.set(`measurement/${code}-${kind}`, value);
+  }
+}
+
+/** Every kept measurement, newest first. */
+export async function listMeasurements(store: StateStore): Promise<readonly KeptMeasurement[]> {
+  const entries = await store.list('measurement/', LIST_LIMIT);
+  return entries.flatMap(({ value }) => measurement.safeParse(value).data ?? []);
+}
+
+/** Whether an answer helped: what the operator reads in the report. */
+export async function keepFeedback(store: StateStore, code: string, helpful: boolean, now: number): Promise<void> {
+  await store.set(`feedback/${code}`, { helpful, at: now });
+}

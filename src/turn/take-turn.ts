@@ -1,0 +1,45 @@
+import type { DialogState } from '../dialog/dialog-state.ts';
+import { takeTurn } from '../dialog/policy.ts';
+import { composeReply } from '../reply/compose.ts';
+import type { Facts } from '../reply/facts.ts';
+import type { Reply } from '../reply/reply.ts';
+import { understand } from '../understanding/understand.ts';
+import type { Understanding } from '../understanding/understanding.ts';
+import { gatherFacts } from './facts.ts';
+import type { AnswerPorts } from './ports.ts';
+
+export interface DecidedTurn {
+  readonly state: DialogState;
+  readonly understanding: Understanding;
+  readonly facts: Facts;
+  /** Writes the reply; the code of the estimate is known only to whoever stores it. */
+  readonly compose: (estimateCode: string | null) => Reply;
+  /** Whether the turn answers with an estimate, which then gets a code. */
+  readonly isEstimate: boolean;
+}
+
+/** Understand → decide → compute. Pure: the caller stores the state. */
+export function decideTurn(before: DialogState, text: string, ports: AnswerPorts): DecidedTurn {
+  const { slots: held, asked, answered, intent: lastIntent, locale } = before;
+  const understanding = understand(text, { held, asked, answered, lastIntent, locale }, ports.catalog);
+  const turn = takeTurn(before, understanding);
+  const facts = gatherFacts(before, turn, ports);
+  const state = afterFacts(before, turn.state, facts);
+  const isEstimate = turn.action.kind === 'Answer' && facts.recommendation !== undefined && facts.problem === undefined;
+  const compose = (estimateCode: string | null): Reply =>
+    composeReply({ turn: { ...turn, state }, facts, estimateCode });
+  return { state, understanding, facts, compose, isEstimate };
+}
+
+/** A turn of a conversation that nobody stores. */
+export function takeConversationTurn(before: DialogState, text: string, ports: AnswerPorts) {
+  const { state, understanding, compose } = decideTurn(before, text, ports);
+  return { state, understanding, reply: compose(null) };
+}
+
+/** What could not be computed is asked for again. */
+function afterFacts(before: DialogState, state: DialogState, { problem }: Facts): DialogState {
+  if (problem === undefined) return state;
+  const aboutModel = ['unknown-model', 'unknown-backbone', 'unsupported-combination'].includes(problem.code);
+  return { ...state, answered: before.answered, ...(aboutModel ? { asked: 'model', attempts: 1 } : {}) };
+}
