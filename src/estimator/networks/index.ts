@@ -4,7 +4,7 @@ import { mmsegSegformer } from './mmseg-segformer.ts';
 import { mmsegUnetNetworks } from './mmseg-unet.ts';
 import { mmsegUpernet } from './mmseg-upernet.ts';
 import type { Network } from './network.ts';
-import { smpUnetNetworks } from './smp-unet.ts';
+import { smpNetworks } from './smp.ts';
 import { milesialNetworks } from './unet-milesial.ts';
 
 const NETWORKS: Readonly<Record<string, Network>> = {
@@ -12,7 +12,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...mmsegSegformer,
   ...mmsegUnetNetworks,
   ...mmsegUpernet,
-  ...smpUnetNetworks,
+  ...smpNetworks,
   ...milesialNetworks,
 };
 

@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts';
 import { relu, sigmoid } from '../tape/ops-activation.ts';
 import { add, multiply } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, batchNorm, conv2d, resize } from '../tape/ops-layers.ts';
+import { adaptiveAveragePool, batchNorm, conv2d, type ResizeMode, resize } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { ModelSpec } from './../workload.ts';
@@ -56,7 +56,7 @@ export function segmentationHead(
   });
 }
 
-export function enlarge(t: Tape, x: Tensor, factor: number, mode: 'bilinear' | 'nearest' = 'bilinear'): Tensor {
+export function enlarge(t: Tape, x: Tensor, factor: number, mode: ResizeMode = 'bilinear'): Tensor {
   const [height, width] = sizeOf(x);
   return resize(t, x, [Math.floor(height * factor), Math.floor(width * factor)], mode);
 }

@@ -131,17 +131,33 @@ export function convTranspose2d(t: Tape, x: Tensor, options: ConvOptions & { out
   return convolve(t, { x, weight, bias, shape, macs, depthwise: groups > 1 && groups === channels, workspace: false });
 }
 
-/** `nn.BatchNorm2d` in train mode: keeps its input and two C-vectors; three buffers. */
-export function batchNorm(t: Tape, x: Tensor, options: { affine?: boolean; tracked?: boolean } = {}): Tensor {
-  const channels = x.shape[1] ?? 1;
-  const affine = options.affine ?? true;
-  const weight = affine ? t.param(channels) : null;
-  const bias = affine ? t.param(channels) : null;
-  if (options.tracked ?? true) {
+export interface NormWeights {
+  readonly weight: Tensor | null;
+  readonly bias: Tensor | null;
+}
+
+const NO_WEIGHTS: NormWeights = { weight: null, bias: null };
+
+/** Weights and running statistics of a BatchNorm, for one that is called twice. */
+export function normWeights(t: Tape, channels: number, tracked = true): NormWeights {
+  if (tracked) {
     t.buffer([channels]);
     t.buffer([channels]);
     t.buffer([], 'long');
   }
+  return { weight: t.param(channels), bias: t.param(channels) };
+}
+
+/** `nn.BatchNorm2d` in train mode: keeps its input and two C-vectors; three buffers. */
+export function batchNorm(
+  t: Tape,
+  x: Tensor,
+  options: { affine?: boolean; tracked?: boolean; shared?: NormWeights } = {},
+): Tensor {
+  const channels = x.shape[1] ?? 1;
+  const affine = options.affine ?? true;
+  const made = options.shared ?? (affine ? normWeights(t, channels, options.tracked ?? true) : NO_WEIGHTS);
+  const { weight, bias } = made;
   t.begin('batch_norm', [x]);
   const storage = t.allocate(x.shape, x.dtype);
   const vectors = t.training ? [t.allocateBytes(4 * channels), t.allocateBytes(4 * channels)] : [];
@@ -242,12 +258,12 @@ export function dropout(t: Tape, x: Tensor, probability: number): Tensor {
 }
 
 /** Dropout of whole channels: multiplies with a B×C mask that is kept. */
-export function dropout2d(t: Tape, x: Tensor, probability: number): Tensor {
+export function dropout2d(t: Tape, x: Tensor, probability: number, inPlace = false): Tensor {
   if (probability === 0 || !t.training) return x;
   const [batch = 1, channels = 1] = x.shape;
   const mask = maskOf(t, [batch, channels, 1, 1], x);
   t.begin('mul', [x, mask]);
-  const storage = t.allocate(x.shape, x.dtype);
+  const storage = inPlace ? x.storage : t.allocate(x.shape, x.dtype);
   t.work('pointwise', x.dtype === 'half', { macs: 0, bytes: 2 * byteSize(x) });
   return t.result(
     { storage, shape: x.shape, dtype: x.dtype },
