@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 
 import type { Adapter, AdapterContext } from './adapter.ts';
+import type { ConsoleAdapterConfig } from './console/config.ts';
 import { slackEnvSchema } from './slack/config.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,3 +39,8 @@ function problemText(issue: z.core.$ZodIssue): string {
 export const adapters: Readonly<Record<string, AdapterEntry>> = {
   slack: entry(slackEnvSchema, async () => (await import('./slack/index.ts')).createSlackAdapter),
 };
+
+/** The terminal: configured by whoever owns the streams, not by the environment. */
+export async function createConsole(config: ConsoleAdapterConfig, context: AdapterContext): Promise<Adapter<string>> {
+  return (await import('./console/index.ts')).createConsoleAdapter(config, context);
+}

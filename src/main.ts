@@ -12,6 +12,12 @@ async function main(argv: readonly string[]): Promise<number> {
     case 'stream':
       await (await import('./cli/stream-command.ts')).runStream(command.command, readConfig());
       return 0;
+    case 'message':
+      await (await import('./cli/terminal-command.ts')).runMessage(command.text, readConfig());
+      return 0;
+    case 'serve':
+      await (await import('./cli/terminal-command.ts')).runChat(readConfig());
+      return 0;
     default:
       process.stderr.write(USAGE);
       return 1;

@@ -60,6 +60,12 @@ export function resolveNamed(name: ModelName, models = builtInModels()): NamedMo
   return { spec, defaults, alternatives, assumed, fields: fieldsOf(mention), dataset: mention.dataset };
 }
 
+/** The same network of the same library on another backbone; undefined where the library does not build it. */
+export function variantOf({ implementation, architecture }: ModelSpec, backbone: string): ModelSpec | undefined {
+  const resolution = resolveModel({ architecture, implementation, backbone }, builtInModels());
+  return resolution.kind === 'model' ? resolution.spec : undefined;
+}
+
 function libraryOf(text: string | null | undefined): Implementation | undefined {
   if (text == null) return undefined;
   const name = text.trim().toLowerCase();
