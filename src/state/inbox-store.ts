@@ -26,7 +26,7 @@ export interface Lease {
 
 /**
  * `claimed`: stored, and the conversation is now held under the given claim id with nothing older waiting.
- * `behind`: the same, but older messages wait; ask `advance` for the first of them.
+ * `behind`: the same, but older messages may wait; ask `advance` for the first of them.
  * `queued`: stored; whoever holds the conversation comes to it. `duplicate`: known already.
  */
 export type AcceptResult = 'claimed' | 'behind' | 'queued' | 'duplicate';

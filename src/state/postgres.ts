@@ -1,0 +1,95 @@
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import pg from 'pg';
+import { AppError } from '../errors.ts';
+import { migrate } from './migrate.ts';
+import { createPostgresInboxStore } from './postgres-inbox.ts';
+import { createSqlStateStore, forgetUser } from './sql.ts';
+import type { OpenOptions, Store } from './store.ts';
+import { asStoreError } from './store-error.ts';
+import type { Tables } from './tables.ts';
+
+const poolSize = 8;
+const connectMs = 5_000;
+const statementMs = 10_000;
+/** Deadlock and serialisation failure: the server undid the statement and asks to repeat it. */
+const repeatable = new Set(['40P01', '40001']);
+const maximumRepeats = 3;
+
+/** `int8` as a number: times and versions stay below 2^53. */
+const types: pg.CustomTypesConfig = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text'),
+};
+
+/**
+ * A server for several replicas. `?schema=NAME` in the address keeps the tables in that schema.
+ * @throws AppError `store-unavailable`, never with the address, which holds the password.
+ */
+export async function openPostgresStore(address: string, { now }: OpenOptions): Promise<Store> {
+  const { connectionString, schema, host } = parseAddress(address);
+  const where = `PostgreSQL at ${host}`;
+  const pool = new pg.Pool({
+    connectionString,
+    max: poolSize,
+    connectionTimeoutMillis: connectMs,
+    statement_timeout: statementMs,
+    keepAlive: true,
+    application_name: 'gpu-size',
+    types,
+    ...(schema === undefined ? {} : { options: `-c search_path=${schema}` }),
+  });
+  // An idle connection that breaks is replaced on the next use; without a listener it would end the process.
+  pool.on('error', () => undefined);
+  const guard = createGuard(where);
+  const database = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  try {
+    await prepareTables(database, schema);
+  } catch (error) {
+    await database.destroy().catch(() => undefined);
+    throw asStoreError(error, where);
+  }
+  const state = createSqlStateStore({ database, now, guard, close: () => guard(() => database.destroy()) });
+  return {
+    ...state,
+    inbox: createPostgresInboxStore({ pool, guard }),
+    forget: (user) => guard(() => forgetUser(database, user)),
+  };
+}
+
+async function prepareTables(database: Kysely<Tables>, schema: string | undefined): Promise<void> {
+  if (schema !== undefined) {
+    const name = sql.id(schema);
+    // Two replicas that start at once would both find it missing.
+    await database.transaction().execute(async (transaction) => {
+      await sql`select pg_advisory_xact_lock(hashtext('gpu-size schema'))`.execute(transaction);
+      await sql`create schema if not exists ${name}`.execute(transaction);
+    });
+  }
+  const found = await sql<{ name: string | null }>`select current_schema() as name`.execute(database);
+  const flavour = { binaryText: 'text collate "C"', autoIncrement: 'bigserial primary key' } as const;
+  await migrate(database, flavour, found.rows[0]?.name ?? undefined);
+}
+
+function parseAddress(address: string) {
+  if (!URL.canParse(address)) throw new AppError('invalid-config', 'DATABASE_URL is no valid address');
+  const url = new URL(address);
+  const schema = url.searchParams.get('schema') ?? undefined;
+  if (schema !== undefined && !/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) {
+    throw new AppError('invalid-config', 'DATABASE_URL: schema must be a lower-case name');
+  }
+  url.searchParams.delete('schema');
+  return { connectionString: url.toString(), schema, host: url.host === '' ? 'the local socket' : url.host };
+}
+
+function createGuard(where: string) {
+  return async <T>(operation: () => Promise<T>): Promise<T> => {
+    for (let repeats = 0; ; repeats += 1) {
+      try {
+        return await operation();
+      } catch (error) {
+        const code = error instanceof pg.DatabaseError ? (error.code ?? '') : '';
+        if (!repeatable.has(code) || repeats >= maximumRepeats) throw asStoreError(error, where);
+      }
+    }
+  };
+}
