@@ -52,10 +52,11 @@ const BACKBONES: readonly (readonly [RegExp, string])[] = [
   [/^s-?101.*$/, 'resnest101'],
   [/^hrnet(?:v2)?p?-?w(18)-small$/, 'hrnet-w18-small'],
   [/^hrnet(?:v2)?p?-?w(18|32|40|48)$/, 'hrnet-w$1'],
-  [/^m(?:obilenet)?-?v2.*$/, 'mobilenetv2'],
+  [/^m(?:obilenet)?-?v2.*$/, 'mobilenet-v2'],
   [/^m(?:obilenet)?-?v3s.*$/, 'mobilenet-v3-small'],
   [/^m(?:obilenet)?-?v3.*$/, 'mobilenet-v3-large'],
   [/^(swin|convnext|vit|mscan|beit)-?(tiny|small|base|large|xl|[tsbl]).*$/, '$1-$2'],
+  [/^ddrnet-?23(-slim)?$/, 'ddrnet-23$1'],
   [/^twins-(svt|pcpvt)-([sbl]).*$/, 'twins-$1-$2'],
 ];
 
@@ -93,7 +94,8 @@ export function recipesIn(
   rows: readonly RecipeRow[],
   wanted: { readonly library: string; readonly architecture: string; readonly dataset: string },
 ): readonly RecipeRow[] {
-  const covers = (row: RecipeRow) => row.families.some((family) => methodsOf(family).includes(wanted.architecture));
+  const covers = (row: RecipeRow) =>
+    row.families.some((family) => methodsOf(family).includes(squash(wanted.architecture)));
   const onDataset = rows.filter((row) => row.datasets.includes(wanted.dataset));
   const exact = onDataset.filter((row) => row.library === wanted.library && covers(row));
   if (exact.length > 0) return exact;
@@ -109,7 +111,7 @@ export function accuracyIn(
   return rows.filter(
     (row) =>
       row.library === wanted.library &&
-      canonicalMethod(row.method) === wanted.architecture &&
+      canonicalMethod(row.method) === squash(wanted.architecture) &&
       (wanted.dataset === undefined || row.dataset === wanted.dataset),
   );
 }

@@ -49,6 +49,7 @@ export interface RecommendationRequest {
 /** What the time of one optimizer step depends on beside card and workload. */
 export interface TimingOptions {
   readonly vcpusPerGpu?: number;
+  readonly channelsLast?: boolean;
 }
 
 /** The estimator and the facts, passed in. */

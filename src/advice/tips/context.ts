@@ -4,6 +4,7 @@ import { geometricMiddle } from '../cost.ts';
 import { BYTES_PER_GIB, forCard, tryEstimate } from '../fit.ts';
 import { type Chosen, imagesPerStep, type Judging } from '../judge.ts';
 import type { Recommendation, Tip } from '../recommendation.ts';
+import type { TimingOptions } from '../request.ts';
 import type { Run } from '../run/run-length.ts';
 
 export interface TipInput {
@@ -37,11 +38,12 @@ export function baseOf(input: TipInput): Workload {
   return forCard({ ...asked, gpus: fit.gpus, batchSize: perGpu }, card.spec);
 }
 
-function secondsPerImage(input: TipInput, estimate: Estimate): number | null {
+/** Geometric middle on the chosen card; null where the card cannot be timed. */
+export function secondsPerImage(input: TipInput, estimate: Estimate, extra: TimingOptions = {}): number | null {
   const { chosen, judging } = input;
   if (chosen === null || !chosen.card.timeable) return null;
   const vcpusPerGpu = chosen.fit.vcpu === null ? undefined : chosen.fit.vcpu / chosen.fit.gpus;
-  const options = vcpusPerGpu === undefined ? {} : { vcpusPerGpu };
+  const options = { ...(vcpusPerGpu === undefined ? {} : { vcpusPerGpu }), ...extra };
   const range = judging.ports.secondsPerIteration(estimate, chosen.card.spec, options);
   return geometricMiddle(range) / imagesPerStep(estimate.workload);
 }

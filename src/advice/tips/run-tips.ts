@@ -2,12 +2,11 @@ import { geometricMiddle } from '../cost.ts';
 import { BYTES_PER_GIB } from '../fit.ts';
 import { imagesPerStep } from '../judge.ts';
 import type { Tip } from '../recommendation.ts';
-import { baseOf, effectOf, type RankedTip, type TipInput } from './context.ts';
+import { baseOf, effectOf, type RankedTip, secondsPerImage, type TipInput } from './context.ts';
 
 type TipRule = (input: TipInput) => RankedTip | undefined;
 
-/** ResNet-50 and HRNet-W48 under AMP on an RTX 3090: 826 → 1,218 and 202 → 279 images/s (timm, physics.md §5); Swin, ConvNeXt, ViT: 1. */
-const CHANNELS_LAST_FACTOR = 0.7;
+const NOTICEABLY_FASTER = 0.95;
 const CONVOLUTIONAL =
   /^(resnet|resnext|resnest|hrnet|mobilenet|efficientnet|vgg|densenet|stdc|ddrnet|pidnet|xception|tu-resnet)/;
 /** From this many pixels decoding JPEG costs the CPU more than a batch costs the card (guide 2, section 4: "high-resolution images"). */
@@ -15,18 +14,19 @@ const HIGH_RESOLUTION = 1024 * 1024;
 const SHARED_STORAGE_FROM_GB = 100;
 const LONG_RUN_HOURS = 24;
 const TIGHT = 0.1;
-/** catalog.md §3: a subscription month costs this many hours of pay-as-you-go. */
+/** guide 2, section 4. */
 const ADVISED_VCPU_PER_GPU = 8;
 
 const plain = (id: string, values: Tip['values'] = {}): Tip => ({ id, savesGiB: 0, timeFactor: 1, values });
 
-const channelsLast: TipRule = ({ chosen, asked }) => {
-  const { model } = asked.workload;
-  const runsHalf = chosen !== null && chosen.workload.precision !== 'fp32';
-  if (!runsHalf || !CONVOLUTIONAL.test(model.backbone ?? '')) return undefined;
-  if (chosen.card.spec.fp16TensorTflops === null) return undefined;
-  const tip = { ...plain('channels-last'), timeFactor: CHANNELS_LAST_FACTOR };
-  return { tip, gives: 'time', lossless: true };
+/** Half-precision convolutions read channels-last tensors without converting them; nothing is saved in memory. */
+const channelsLast: TipRule = (input) => {
+  const { chosen, judging } = input;
+  if (chosen === null || chosen.workload.precision === 'fp32') return undefined;
+  const estimate = judging.estimate(chosen.workload);
+  const [before, after] = [false, true].map((layout) => secondsPerImage(input, estimate, { channelsLast: layout }));
+  if (before == null || after == null || after > before * NOTICEABLY_FASTER) return undefined;
+  return { tip: { ...plain('channels-last'), timeFactor: after / before }, gives: 'time', lossless: true };
 };
 
 /** The search for the fastest kernel tries large workspaces in the first iteration: up to 2.7 × the steady peak was seen (physics.md §3.5). */
