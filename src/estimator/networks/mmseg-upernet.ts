@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.ts';
 import { type Backbone, mmsegResnetOptions } from './mmseg-backbones.ts';
+import { mmsegConvNext } from './mmseg-convnext.ts';
 import { fcnHead } from './mmseg-heads.ts';
 import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { mmsegSwin } from './mmseg-swin.ts';
@@ -8,7 +9,7 @@ import type { Network, Run } from './network.ts';
 import { resnet } from './resnet.ts';
 
 /** Backbones that UPerNet configs use; each answers for its own names. */
-const BACKBONES: readonly ((run: Run) => Backbone | undefined)[] = [resnetBackbone, mmsegSwin];
+const BACKBONES: readonly ((run: Run) => Backbone | undefined)[] = [resnetBackbone, mmsegSwin, mmsegConvNext];
 
 function resnetBackbone(run: Run): Backbone | undefined {
   const options = mmsegResnetOptions(run, 32);
