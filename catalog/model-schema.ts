@@ -63,7 +63,6 @@ export const recipeSchema = z.strictObject({
   backbone: text.optional(),
   imageHeight: z.number().int().positive().optional(),
   imageWidth: z.number().int().positive().optional(),
-  batchSize: z.number().int().positive().optional(),
   precision: z.enum(['fp32', 'fp16']).optional(),
   inputChannels: z.number().int().positive().optional(),
   source: text,

@@ -226,7 +226,7 @@ function defaultsOf(row: ModelRow, recipes: readonly Recipe[]): ModelDefaults {
     loss: row.loss ?? null,
     imageHeight: recipeSize?.height ?? row.imageHeight,
     imageWidth: recipeSize?.width ?? row.imageWidth,
-    batchSize: recipes.find(({ batchSize }) => batchSize !== undefined)?.batchSize ?? row.batchSize,
+    batchSize: row.batchSize,
     numClasses: row.numClasses,
     attention: row.attention,
     outputHeld: row.outputHeld,

@@ -6,6 +6,16 @@ type Fields = Partial<MentionFields>;
 
 const CLASSES = ['classes', 'num_classes', 'n_classes', 'num_labels', 'nclass', 'n_class', 'out_channels'];
 const CHANNELS = ['in_channels', 'n_channels', 'num_channels', 'in_ch', 'in_chans'];
+/** First width of a U-Net, as its repositories call it. */
+const WIDTHS = [
+  'base_channels',
+  'base_c',
+  'init_features',
+  'base_filters',
+  'start_filters',
+  'features_start',
+  'base_ch',
+];
 const SIDES = ['image_size', 'img_size', 'input_size', 'crop_size'];
 /** Keywords that name weights, labels or devices: nothing that memory depends on. */
 const IGNORED =
@@ -30,11 +40,13 @@ export function countOf(value: PythonValue | undefined): number | undefined {
 export function commonArguments(call: PythonCall): Fields {
   const numClasses = countOf(argument(call, CLASSES));
   const inputChannels = countOf(argument(call, CHANNELS));
+  const baseChannels = countOf(argument(call, WIDTHS));
   const attention = textOf(call.keywords.get('attn_implementation'));
   const auxiliary = call.keywords.get('aux_loss');
   return {
     ...(numClasses === undefined ? {} : { numClasses }),
     ...(inputChannels === undefined ? {} : { inputChannels }),
+    ...(baseChannels === undefined ? {} : { baseChannels }),
     ...sidesOf(argument(call, SIDES)),
     ...(attention === 'eager' || attention === 'sdpa' ? { attention } : {}),
     ...(auxiliary?.kind === 'literal' && typeof auxiliary.value === 'boolean'

@@ -1,5 +1,6 @@
 import type { NameMeaning, OptionValue } from '../../../catalog/models.ts';
 import type { NameHit } from './name-trie.ts';
+import { completeVariant } from './refine-variant.ts';
 import type { NameVocabulary } from './vocabulary.ts';
 
 /** What a group of names standing together means. */
@@ -19,6 +20,8 @@ const BREAK =
   /还是|或|换成|改成|对比|而不是|不是|[;；。]|\n\s*\n|(?:^|[^a-z])(?:vs|or|versus|than|instead|then)(?:[^a-z]|$)/;
 const TOUCHING = /^[\s_\-+/]{0,2}$/;
 const BESIDE = /^[\s_\-+/(（的,，]{0,3}$/;
+/** More names than any network has; keeps grouping linear. */
+const LONGEST_GROUP = 12;
 const FAR = 24;
 const NEAR = 40;
 /** With one head and one backbone in the whole message they belong together however far apart. */
@@ -29,7 +32,7 @@ export function combineHits(text: string, hits: readonly NameHit[], vocabulary: 
   const groups: NameHit[][] = [];
   for (const hit of hits) {
     const group = groups.at(-1);
-    if (group !== undefined && joins(text, group, hit, vocabulary)) group.push(hit);
+    if (group !== undefined && group.length < LONGEST_GROUP && joins(text, group, hit, vocabulary)) group.push(hit);
     else groups.push([hit]);
   }
   const combined = groups.map((group) => combineGroup(group, vocabulary)).filter((name) => name !== null);
@@ -128,21 +131,11 @@ function backboneOf(meanings: readonly NameMeaning[]): string | null {
   return backbones.toSorted((one, other) => other.length - one.length).find((name) => name !== 'swin') ?? null;
 }
 
-/** Families whose sizes are said without the backbone's name. */
-const VARIANT_FAMILIES: Readonly<Record<string, string>> = {
-  segformer: 'mit-',
-  unet: 'efficientnet-',
-  unetplusplus: 'efficientnet-',
-  deeplabv3: 'efficientnet-',
-  deeplabv3plus: 'efficientnet-',
-  fpn: 'efficientnet-',
-};
-
 function withVariantOf(name: CombinedName): CombinedName {
   const { variant, architecture, backbone } = name;
   if (variant === undefined || architecture === null || backbone !== null) return name;
-  const family = VARIANT_FAMILIES[architecture];
-  return family === undefined ? name : { ...name, backbone: `${family}${variant}` };
+  const completed = completeVariant(variant, architecture);
+  return completed === undefined ? name : { ...name, backbone: completed };
 }
 
 function joinedAcross(text: string, names: readonly CombinedName[]): CombinedName[] {

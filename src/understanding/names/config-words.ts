@@ -7,8 +7,8 @@ type Recipe = Partial<MentionFields>;
 const PRETRAINING =
   /in2?1k[_-]\d+x\d+[_-]pre|in22k[_-]\d+x\d+[_-]pre|pretrain_\d+x\d+(?:_(?:1|22|21)k)?|in(?:1|21|22)k/g;
 const BATCH = /(?<![0-9a-z])(\d{1,3})xb(\d{1,4})(?![0-9a-z])/;
-/** Before MMSegmentation 1.0: GPUs × images per GPU, beside the size. */
-const OLD_BATCH = /(?<![0-9a-z.])(\d{1,2})x(\d{1,2})(?![0-9a-z])/;
+/** Before MMSegmentation 1.0: GPUs × images per GPU. "64x64" is a size: nobody's recipe has 64 GPUs. */
+const OLD_BATCH = /(?<![0-9a-z.])([1-9]|1[0-6])x(\d{1,2})(?![0-9a-z])/;
 const SIZE = /(?<!\d)(\d{2,4})x(\d{2,4})(?!\d)/g;
 const ITERATIONS = /(?<![0-9a-z.])(\d{1,4})k(?![0-9a-z])/;
 const MIN_SIDE = 32;
@@ -59,8 +59,9 @@ function readTraining(text: string): Recipe {
 
 /** The data set that a name ends in, with its classes. */
 export function findDataset(text: string, { datasets }: NameVocabulary): Recipe {
+  const plain = text.replaceAll('_', '-');
   const found = datasets
-    .filter(({ say }) => standsAlone(text, say))
+    .filter(({ say }) => standsAlone(plain, say.replaceAll('_', '-')))
     .toSorted((one, other) => other.say.length - one.say.length)[0];
   if (found === undefined) return {};
   return {

@@ -3,8 +3,8 @@ import { argument, commonArguments, countOf, optionArguments, textOf } from './c
 import { combineGroup } from './combine.ts';
 import type { MentionFields, ModelMention } from './mention.ts';
 import { scanNames } from './name-trie.ts';
-import { findCalls, type PythonCall, type PythonValue } from './python-call.ts';
-import type { NameVocabulary } from './vocabulary.ts';
+import { type PythonCall, type PythonValue, visitCalls } from './python-call.ts';
+import type { NameVocabulary, SearchLimits } from './vocabulary.ts';
 import { hubName, readWrittenName } from './written-names.ts';
 
 interface CallContext {
@@ -16,7 +16,7 @@ type Reader = (call: PythonCall, context: CallContext) => MentionFields | null;
 
 /** Classes of transformers, before `For…Segmentation` or `Model`. DeepLabV3 is what its mobile networks are called. */
 const TRANSFORMERS: Readonly<Record<string, { architecture: string | null; backbone?: string }>> = {
-  Auto: { architecture: null },
+  AutoModel: { architecture: null },
   Segformer: { architecture: 'segformer' },
   UperNet: { architecture: 'upernet' },
   Mask2Former: { architecture: 'mask2former' },
@@ -42,17 +42,24 @@ const SMP_CLASS =
   /^(?:Unet|UnetPlusPlus|MAnet|Linknet|FPN|PSPNet|DeepLabV3|DeepLabV3Plus|PAN|UPerNet|Segformer|DPT|create_model)$/;
 const TORCHVISION = /^(?:fcn_resnet|deeplabv3_|lraspp_|maskrcnn_)\w+$/;
 
+/** Names worth reading the arguments of. */
+const WANTED =
+  /(?:^|\.)(?:\w*(?:segmentation|model|unet|segnet|u2net|transformersys)(?:\.from_\w+)?|\w+plus(?:plus)?|manet|linknet|fpn|pspnet|deeplabv3|pan|upernet|segformer|dpt|load|(?:fcn_resnet|deeplabv3_|lraspp_|maskrcnn_)\w+)$|^(?:smp|sm|segmentation_models_pytorch)\./i;
+
 /** Constructors in pasted code, with their arguments. */
-export function findConstructors(source: string, vocabulary: NameVocabulary): ModelMention[] {
+export function findConstructors(source: string, { vocabulary, most }: SearchLimits): ModelMention[] {
   const mentions: ModelMention[] = [];
-  let covered = 0;
-  for (const call of findCalls(source)) {
-    if (call.start < covered) continue;
-    const fields = readConstructor(call, { source, vocabulary });
-    if (fields === null) continue;
-    covered = call.end;
-    mentions.push({ ...fields, text: source.slice(call.start, call.end), start: call.start, end: call.end });
-  }
+  visitCalls(
+    source,
+    (callee) => mentions.length < most && WANTED.test(callee),
+    (call) => {
+      const fields = readConstructor(call, { source, vocabulary });
+      if (fields === null) return false;
+      const { start, end } = call;
+      mentions.push({ ...fields, text: source.slice(start, end), start, end });
+      return true;
+    },
+  );
   return mentions;
 }
 
@@ -74,12 +81,13 @@ function readSmp(call: PythonCall, context: CallContext): MentionFields | null {
   if (prefixed !== undefined && !/^[A-Z]|^create_model$/.test(prefixed)) return null;
   const created = last === 'create_model';
   const name = created ? (textOf(argument(call, ['arch'], 0)) ?? '') : last;
-  const architecture = soleArchitecture(name, context.vocabulary) ?? name.toLowerCase();
+  const known = soleArchitecture(name, context.vocabulary);
   const encoder = encoderOf(argument(call, ['encoder_name'], created ? 1 : 0), context);
   const depth = countOf(argument(call, ['encoder_depth'], created ? undefined : 1));
   const classes = created ? countOf(call.positional[4]) : undefined;
   return plainFields({
-    architecture,
+    architecture: known ?? name.toLowerCase(),
+    confidence: known === undefined ? UNKNOWN : KNOWN,
     backbone: encoder === undefined ? null : canonicalEncoder(encoder, context.vocabulary),
     implementation: 'smp',
     ...(encoder === undefined ? {} : { encoder }),
@@ -252,8 +260,11 @@ function readClassic(call: PythonCall): MentionFields | null {
   });
 }
 
+const KNOWN = 1;
+const UNKNOWN = 0.3;
+
 type Said = Partial<MentionFields> & Pick<MentionFields, 'architecture' | 'backbone' | 'options'>;
 
 function plainFields(said: Said): MentionFields {
-  return { words: [], alternatives: [], ...said, form: 'constructor', confidence: 1 };
+  return { words: [], alternatives: [], confidence: KNOWN, ...said, form: 'constructor' };
 }

@@ -26,6 +26,8 @@ export interface ModelMention {
   readonly gpus?: number;
   readonly numClasses?: number;
   readonly inputChannels?: number;
+  /** First width of a U-Net. */
+  readonly baseChannels?: number;
   readonly precision?: 'fp32' | 'fp16' | 'bf16' | 'amp';
   readonly optimizer?: 'sgd' | 'adam' | 'adamw';
   /** Id in catalog/datasets.json. */

@@ -59,10 +59,10 @@ function kind(character: string): 'letter' | 'digit' | 'sign' {
 }
 
 /** Longest names first, from left to right, never overlapping. Linear: a name has a bounded length. */
-export function scanNames({ root }: NameTrie, text: string): NameHit[] {
+export function scanNames({ root }: NameTrie, text: string, most = Number.POSITIVE_INFINITY): NameHit[] {
   const hits: NameHit[] = [];
   let at = 0;
-  while (at < text.length) {
+  while (at < text.length && hits.length < most) {
     const hit = startsWord(text, at) ? longestAt(root, text, at) : null;
     if (hit === null) {
       at += 1;

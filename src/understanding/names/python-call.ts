@@ -17,32 +17,48 @@ export type PythonValue =
 
 const LONGEST_NAME = 120;
 const LONGEST_CALL = 3000;
+/** Calls inside calls that are read: `Model(Config(…))` needs one. */
+const DEEPEST = 3;
 const OTHER: PythonValue = { kind: 'other' };
 
-/** Every call of a text, outermost first. A missing closing parenthesis ends the call with the text. */
-export function* findCalls(source: string): Iterable<PythonCall> {
-  let at = source.indexOf('(');
-  while (at >= 0) {
-    const name = calleeBefore(source, at);
-    if (name !== null) yield readCall(source, { callee: name.text, start: name.start, open: at });
-    at = source.indexOf('(', at + 1);
+/**
+ * Offers the calls of a text, outermost first; the inside of a call that `take` accepts is passed over. `wanted` sees
+ * the name before anything is read. A missing closing parenthesis ends the call with the text.
+ */
+export function visitCalls(
+  source: string,
+  wanted: (callee: string) => boolean,
+  take: (call: PythonCall) => boolean,
+): void {
+  let open = source.indexOf('(');
+  while (open >= 0) {
+    const name = calleeBefore(source, open);
+    let next = open + 1;
+    if (name !== null && wanted(name.text)) {
+      const call = readCall(source, { callee: name.text, start: name.start, open, depth: 0 });
+      if (take(call)) next = call.end;
+    }
+    open = source.indexOf('(', next);
   }
 }
 
 function calleeBefore(source: string, open: number): { text: string; start: number } | null {
-  const before = source.slice(Math.max(0, open - LONGEST_NAME), open);
-  const match = /[A-Za-z_][\w.]*[ \t]{0,2}$/.exec(before);
-  if (match === null) return null;
-  return { text: match[0].trimEnd(), start: open - match[0].length };
+  let end = open;
+  while (end > open - 2 && /[ \t]/.test(source[end - 1] ?? '')) end -= 1;
+  let start = end;
+  while (start > end - LONGEST_NAME && /[\w.]/.test(source[start - 1] ?? '')) start -= 1;
+  const text = source.slice(start, end);
+  return /^[A-Za-z_]/.test(text) ? { text, start } : null;
 }
 
 interface Opening {
   readonly callee: string;
   readonly start: number;
   readonly open: number;
+  readonly depth: number;
 }
 
-function readCall(source: string, { callee, start, open }: Opening): PythonCall {
+function readCall(source: string, { callee, start, open, depth }: Opening): PythonCall {
   const limit = Math.min(source.length, open + LONGEST_CALL);
   const positional: PythonValue[] = [];
   const keywords = new Map<string, PythonValue>();
@@ -51,7 +67,7 @@ function readCall(source: string, { callee, start, open }: Opening): PythonCall 
     at = skipBlank(source, at, limit);
     if (source[at] === ')') return { callee, positional, keywords, start, end: at + 1 };
     const argumentEnd = endOfArgument(source, at, limit);
-    readArgument(source.slice(at, argumentEnd), positional, keywords);
+    readArgument(source.slice(at, argumentEnd), { positional, keywords, depth });
     at = source[argumentEnd] === ',' ? argumentEnd + 1 : argumentEnd;
     if (argumentEnd >= limit) break;
   }
@@ -81,24 +97,39 @@ function endOfArgument(source: string, from: number, limit: number): number {
   return limit;
 }
 
-function readArgument(text: string, positional: PythonValue[], keywords: Map<string, PythonValue>): void {
-  const match = /^\s*(\w+)\s*=(?!=)\s*([\s\S]*)$/.exec(text);
-  const name = match?.[1];
-  if (name === undefined) positional.push(readValue(text.trim()));
-  else keywords.set(name, readValue((match?.[2] ?? '').trim()));
+interface Arguments {
+  readonly positional: PythonValue[];
+  readonly keywords: Map<string, PythonValue>;
+  readonly depth: number;
 }
 
-export function readValue(text: string): PythonValue {
+function readArgument(text: string, { positional, keywords, depth }: Arguments): void {
+  const match = /^\s*(\w+)\s*=(?!=)\s*([\s\S]*)$/.exec(text);
+  const name = match?.[1];
+  if (name === undefined) positional.push(readValue(text.trim(), depth));
+  else keywords.set(name, readValue((match?.[2] ?? '').trim(), depth));
+}
+
+const CONSTANTS: ReadonlyMap<string, boolean | null> = new Map([
+  ['True', true],
+  ['true', true],
+  ['False', false],
+  ['false', false],
+  ['None', null],
+  ['none', null],
+]);
+
+function readValue(text: string, depth: number): PythonValue {
   const quoted = /^["'“‘]([^"'”’]*)["'”’]?$/.exec(text);
   if (quoted !== null) return { kind: 'literal', value: quoted[1] ?? '' };
   if (/^-?\d+(?:\.\d*)?(?:e-?\d+)?$/i.test(text)) return { kind: 'literal', value: Number(text) };
-  const constant = { True: true, true: true, False: false, false: false, None: null, none: null }[text];
+  const constant = CONSTANTS.get(text);
   if (constant !== undefined) return { kind: 'literal', value: constant };
   if (/^[[(]/.test(text)) return readList(text);
   const open = text.indexOf('(');
-  const callee = open > 0 ? calleeBefore(text, open) : null;
+  const callee = open > 0 && depth < DEEPEST ? calleeBefore(text, open) : null;
   if (callee !== null && callee.start === 0) {
-    return { kind: 'call', call: readCall(text, { callee: callee.text, start: 0, open }) };
+    return { kind: 'call', call: readCall(text, { callee: callee.text, start: 0, open, depth: depth + 1 }) };
   }
   return /^[A-Za-z_][\w.]*$/.test(text) ? { kind: 'name', name: text } : OTHER;
 }

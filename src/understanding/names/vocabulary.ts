@@ -5,12 +5,18 @@ import { buildTrie, type NameTrie } from './name-trie.ts';
 /** Everything that names are recognised by; built once from the catalogue. */
 export interface NameVocabulary {
   readonly trie: NameTrie;
-  /** Names of one word, for forgiving typing mistakes. */
+  /** Names whose letters are forgiven typing mistakes. */
   readonly words: readonly string[];
   /** Wrapper → heads that its names may carry. */
   readonly heads: ReadonlyMap<string, ReadonlySet<string>>;
   readonly absorbs: ReadonlyMap<string, ReadonlySet<string>>;
   readonly datasets: AliasesFile['datasets'];
+}
+
+export interface SearchLimits {
+  readonly vocabulary: NameVocabulary;
+  /** Mentions after which the search stops. */
+  readonly most: number;
 }
 
 let builtIn: NameVocabulary | undefined;
@@ -28,12 +34,15 @@ export function buildVocabulary(catalog: ModelCatalog): NameVocabulary {
     if (row.heads !== undefined) heads.set(row.architecture, new Set(row.heads));
     if (row.absorbs !== undefined) absorbs.set(row.architecture, new Set(row.absorbs));
   }
-  const words = names.filter(([, meaning]) => forgivable(meaning)).map(([name]) => name.replaceAll(' ', ''));
+  const known = new Set(catalog.rows.map(({ architecture }) => architecture));
+  const words = names.filter(([, meaning]) => forgivable(meaning, known)).map(([name]) => name);
   return { trie: buildTrie(names), words: [...new Set(words)], heads, absorbs, datasets: catalog.aliases.datasets };
 }
 
-function forgivable(meaning: NameMeaning): boolean {
-  return meaning.partner === undefined && meaning.variant === undefined;
+/** Spelling is forgiven only for what can be estimated: fewer names, fewer ordinary words that look like one. */
+function forgivable({ partner, variant, architecture }: NameMeaning, known: ReadonlySet<string>): boolean {
+  if (partner !== undefined || variant !== undefined) return false;
+  return architecture === undefined || known.has(architecture);
 }
 
 /** Every way to type a name, with what it means. */

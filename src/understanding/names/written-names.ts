@@ -4,7 +4,7 @@ import { combineGroup } from './combine.ts';
 import { findDataset, readConfigWords } from './config-words.ts';
 import type { MentionFields, ModelMention } from './mention.ts';
 import { scanNames } from './name-trie.ts';
-import type { NameVocabulary } from './vocabulary.ts';
+import type { NameVocabulary, SearchLimits } from './vocabulary.ts';
 
 /** A token of names joined by `_`, `-`, `/`: at most this long is looked at. */
 const TOKEN = /[A-Za-z0-9][\w.\-+/\\]{2,255}/g;
@@ -20,9 +20,10 @@ const HUB_ORGS =
   /^(?:nvidia|facebook|openmmlab|microsoft|intel|google|apple|shi-labs|tue-mps|cidas|hustvl|nielsr|mattmdjaga|jonathandinu|huggingface|hf-tiny-model-private)$/;
 
 /** Config names, hub ids and library names that stand in a text as one token each. */
-export function findWrittenNames(text: string, vocabulary: NameVocabulary): ModelMention[] {
+export function findWrittenNames(text: string, { vocabulary, most }: SearchLimits): ModelMention[] {
   const mentions: ModelMention[] = [];
   for (const match of text.matchAll(TOKEN)) {
+    if (mentions.length >= most) break;
     const token = match[0].replace(/[.\-+/\\]+$/, (tail) => (tail.startsWith('+') ? tail : ''));
     const fields = readWrittenName(token, vocabulary);
     if (fields === null) continue;
@@ -43,7 +44,7 @@ export function readWrittenName(token: string, vocabulary: NameVocabulary): Ment
       .at(-1) ?? '';
   const last = base.split('.').at(-1) ?? '';
   if (TORCHVISION.test(last)) return torchvisionName(last, vocabulary);
-  if (isHubId(lower)) return hubName(token, vocabulary);
+  if (isHubId(lower, vocabulary)) return hubName(token, vocabulary);
   if (DETECTRON.test(base)) return configName(base, { implementation: 'detectron2', vocabulary });
   if (!base.includes('_')) return null;
   if (MMDETECTION.test(base)) return configName(base, { implementation: 'mmdetection', vocabulary });
@@ -67,9 +68,18 @@ function torchvisionName(name: string, vocabulary: NameVocabulary): MentionField
   };
 }
 
-function isHubId(token: string): boolean {
-  const parts = token.split('/');
-  return parts.length === 2 && HUB_ORGS.test(parts[0] ?? '') && !/\.(?:py|ya?ml)$/.test(token);
+/** Folders and cards before a slash are no owners of a hub id. */
+const NO_OWNER =
+  /^(?:configs?|models?|work_dirs?|tools|checkpoints?|weights|src|data|experiments?|exps?|logs?|mmseg\w*|open-mmlab|rtx\w*|gtx\w*|tesla\w*)$/;
+
+function isHubId(token: string, { trie }: NameVocabulary): boolean {
+  if (/\.(?:py|ya?ml|json|pth|md|txt|png|jpg)$/.test(token)) return false;
+  const [owner, name, ...rest] = token.split('/');
+  if (owner === undefined || rest.length > 0) return false;
+  if (name === undefined) return /-finetuned-/.test(token);
+  if (HUB_ORGS.test(owner)) return true;
+  if (NO_OWNER.test(owner) || !/[a-z]{3}/.test(owner) || !/^[a-z0-9]+[-_]/.test(name)) return false;
+  return scanNames(trie, owner).length === 0 && scanNames(trie, name)[0]?.start === 0;
 }
 
 /** Everything that a hub id says of itself: network, data set, size. `checkpoint` keeps it as written. */
