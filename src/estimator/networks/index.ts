@@ -1,4 +1,5 @@
 import type { ModelSpec } from '../workload.ts';
+import { attentionNetworks } from './mmseg-attention.ts';
 import { classicNetworks } from './mmseg-classic.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
 import { mmsegUnetNetworks } from './mmseg-unet.ts';
@@ -8,6 +9,7 @@ import { smpNetworks } from './smp.ts';
 import { milesialNetworks } from './unet-milesial.ts';
 
 const NETWORKS: Readonly<Record<string, Network>> = {
+  ...attentionNetworks,
   ...classicNetworks,
   ...mmsegSegformer,
   ...mmsegUnetNetworks,

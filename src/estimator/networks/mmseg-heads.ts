@@ -2,7 +2,7 @@ import { concat } from '../tape/ops-core.ts';
 import { adaptiveAveragePool, resize } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
-import { channelsOf, convBlock, separableBlock, sizeOf } from './blocks.ts';
+import { convBlock, separableBlock, sizeOf } from './blocks.ts';
 import { classify, type Head } from './mmseg-segmentor.ts';
 
 export interface HeadOptions {
@@ -13,7 +13,7 @@ export interface HeadOptions {
   readonly dropout?: number;
 }
 
-function feature(t: Tape, features: readonly Tensor[], index: number | 'all'): Tensor {
+export function feature(t: Tape, features: readonly Tensor[], index: number | 'all'): Tensor {
   if (index === 'all') return resizeConcat(t, features);
   const chosen = features[index < 0 ? features.length + index : index];
   if (chosen === undefined) throw new RangeError(`no feature map ${index}`);
@@ -147,5 +147,3 @@ function withEarly(t: Tape, out: Tensor, early: Tensor, channels: number): Tenso
   t.keep(projected);
   return joined;
 }
-
-export { channelsOf, feature };

@@ -93,7 +93,10 @@ export function shift(t: Tape, x: Tensor): Tensor {
   );
 }
 
-function promoted(a: Tensor, b: Tensor): DType {
+/** Type of a result; a scalar tensor does not widen one with axes. */
+export function promoted(a: Tensor, b: Tensor): DType {
+  if (a.shape.length > 0 && b.shape.length === 0) return a.dtype;
+  if (b.shape.length > 0 && a.shape.length === 0) return b.dtype;
   return a.dtype === 'float' || b.dtype === 'float' ? 'float' : a.dtype;
 }
 
