@@ -1,20 +1,43 @@
 import { AppError } from '../../errors.ts';
-import { type Backbone, mmsegResnetOptions } from './mmseg-backbones.ts';
+import { type Backbone, lookUp, mmsegResnetOptions } from './mmseg-backbones.ts';
 import { mmsegConvNext } from './mmseg-convnext.ts';
 import { fcnHead } from './mmseg-heads.ts';
 import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { mmsegSwin } from './mmseg-swin.ts';
 import { uperHead } from './mmseg-uper-head.ts';
-import type { Network, Run } from './network.ts';
+import { multiLevelNeck, VITS, visionTransformer } from './mmseg-vit.ts';
+import { type Network, optionBoolean, optionNumber, type Run } from './network.ts';
 import { resnet } from './resnet.ts';
 
 /** Backbones that UPerNet configs use; each answers for its own names. */
-const BACKBONES: readonly ((run: Run) => Backbone | undefined)[] = [resnetBackbone, mmsegSwin, mmsegConvNext];
+const BACKBONES: readonly ((run: Run) => Backbone | undefined)[] = [
+  resnetBackbone,
+  mmsegSwin,
+  mmsegConvNext,
+  vitBackbone,
+];
 
 function resnetBackbone(run: Run): Backbone | undefined {
   const options = mmsegResnetOptions(run, 32);
   if (options === undefined) return undefined;
   return (t, image) => t.freeze(run.w.frozenBackbone, () => resnet(t, image, options).stages);
+}
+
+/** Plain ViT: four of its layers; the DeiT configs and those with a final norm use stochastic depth 0.1. */
+function vitBackbone({ spec, w }: Run): Backbone | undefined {
+  const variant = lookUp(VITS, spec.backbone);
+  if (variant === undefined) return undefined;
+  const [width, layers, heads] = variant;
+  const finalNorm = optionBoolean(spec, 'finalNorm', false);
+  const side = optionNumber(spec, 'imageSize', 512);
+  const options = {
+    ...{ width, layers, heads, patch: 16, imageHeight: side, imageWidth: side, classToken: true, finalNorm },
+    outIndices: [1, 2, 3, 4].map((quarter) => (layers / 4) * quarter - 1),
+    dropPathRate: finalNorm || spec.backbone?.startsWith('deit') === true ? 0.1 : 0,
+    resizeMode: 'bicubic' as const,
+    checkpoint: w.gradientCheckpointing,
+  };
+  return (t, image) => t.freeze(w.frozenBackbone, () => visionTransformer(t, image, options));
 }
 
 /** UPerNet of MMSegmentation 1.2: 512 channels (128 on small ResNets), FCN auxiliary head on the third map. */
@@ -27,10 +50,19 @@ function upernetSegmentor(run: Run): Segmentor {
     });
   }
   const small = spec.backbone === 'resnet18';
+  const vit = lookUp(VITS, spec.backbone);
   const { numClasses } = w;
-  const auxiliary = fcnHead({ index: 2, channels: small ? 64 : 256, numClasses, convs: 1, concatInput: false });
+  const auxiliary = fcnHead({
+    index: vit === undefined ? 2 : 3,
+    channels: small ? 64 : 256,
+    numClasses,
+    convs: 1,
+    concatInput: false,
+  });
+  const neck = vit !== undefined && spec.options['neck'] === 'mln';
   return {
     backbone,
+    ...(neck ? { neck: (t, features) => multiLevelNeck(t, features, vit[0]) } : {}),
     decodeHead: uperHead({ channels: small ? 128 : 512, numClasses }),
     auxiliaryHeads: (w.auxiliaryHead ?? true) ? [auxiliary] : [],
   };
