@@ -60,7 +60,7 @@ export function visionTransformer(t: Tape, image: Tensor, options: VitOptions): 
 function embed(t: Tape, image: Tensor, options: VitOptions): { tokens: Tensor; grid: readonly [number, number] } {
   const [batch = 1] = image.shape;
   const { tokens, grid } = t.call('patch_embed', image, () => {
-    const map = conv2d(t, image, { out: options.width, kernel: options.patch, stride: options.patch, bias: true });
+    const map = conv2d(t, image, { out: options.width, kernel: options.patch, stride: options.patch });
     return { tokens: transpose(t, flatten(t, map, 2), 1, 2), grid: sizeOf(map) };
   });
   const classToken = expand(t, t.param(1, 1, options.width), [batch, 1, options.width]);
