@@ -43,7 +43,7 @@ export async function processJsonl(
     lines += 1;
     const result = await answerLine(line, answer);
     if (result.failed) failed += 1;
-    pending += `${JSON.stringify(result.value)}\n`;
+    pending += `${result.text}\n`;
     if (pending.length >= WRITE_CHARACTERS) {
       await write(streams.output, pending);
       pending = '';
@@ -70,16 +70,17 @@ export async function* readLines(input: Readable): AsyncGenerator<string> {
 async function answerLine(
   line: string,
   answer: (value: unknown) => unknown | Promise<unknown>,
-): Promise<{ value: unknown; failed: boolean }> {
+): Promise<{ text: string; failed: boolean }> {
   let id: string | number | null = null;
   try {
     if (line.length > MAX_LINE_CHARACTERS) throw new AppError('too-large', 'the line is longer than 4 MiB');
     const value = parseJson(line);
     id = idOf(value);
     const result = answer(value);
-    return { value: result instanceof Promise ? await result : result, failed: false };
+    // Figures of an estimate are computed when read, so writing them can fail too.
+    return { text: JSON.stringify(result instanceof Promise ? await result : result), failed: false };
   } catch (error) {
-    return { value: toLineError(id, error), failed: true };
+    return { text: JSON.stringify(toLineError(id, error)), failed: true };
   }
 }
 

@@ -1,3 +1,4 @@
+import { AppError } from '../errors.ts';
 import { deviceBytes } from './device.ts';
 import type { Estimate, EstimateBytes } from './estimate-result.ts';
 import { holdersAtPeak, peakOf } from './explain.ts';
@@ -172,6 +173,24 @@ function holdersOf(w: Workload, bytes: EstimateBytes): Estimate['holders'] {
 
 /** Absolute peak of a no-gradient pass: logits resized to the image, softmax, argmax. */
 function validationPeak(w: Workload): number {
-  const t = traceValidation(w);
+  const t = traceAnySize(w);
   return t.parameterBytes + t.bufferBytes + t.inputBytes + replayWithoutGradient(t).bytes;
 }
+
+/** Networks that refuse odd sides are validated on padded images, as their users have to. */
+function traceAnySize(w: Workload): Tape {
+  try {
+    return traceValidation(w);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'unsupported-combination') throw error;
+    const padded = (side: number): number => Math.ceil(side / PADDED_STRIDE) * PADDED_STRIDE;
+    return traceValidation({
+      ...w,
+      validationHeight: padded(w.validationHeight),
+      validationWidth: padded(w.validationWidth),
+    });
+  }
+}
+
+/** The stride that every network with equal-sized stages accepts. */
+const PADDED_STRIDE = 32;
