@@ -19,7 +19,7 @@ export type { SlackAdapterConfig } from './config.ts';
 
 const dayMs = 86_400_000;
 const longestText = 20_000;
-const retryMs = 10_000;
+const longestRetryMs = 30_000;
 const forgottenAtOnce = 1_000;
 
 /** Slack over Socket Mode or HTTP, for one workspace or many. */
@@ -94,8 +94,8 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
   };
   /** An unreachable platform must not keep the process from taking what arrives. */
   const verifyLater = async (): Promise<void> => {
-    while (!verified && !stopping.signal.aborted) {
-      await wait(retryMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+    for (let pause = 1_000; !verified && !stopping.signal.aborted; pause = Math.min(longestRetryMs, pause * 2)) {
+      await wait(pause, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
       await verify().catch((error: unknown) => logger.warn({ error }, 'token not verified'));
     }
   };

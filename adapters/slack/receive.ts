@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { encodeConversationId, type IncomingMessage } from '../../src/message.ts';
 
 const id = z.string().nullish();
+const flag = z.boolean().nullish();
 const workspaceShape = { team: z.string().nullable(), enterprise: z.string().nullable(), orgWide: z.boolean() };
 
 /** Who spoke, where, and how the answer goes back; the adapter's `Address`. */
@@ -53,7 +54,7 @@ export const eventEnvelope = z.looseObject({
   enterprise_id: id,
   event: z.looseObject({ type: z.string(), user: z.unknown().optional() }),
   authorizations: z
-    .array(z.looseObject({ team_id: id, enterprise_id: id, user_id: id, is_enterprise_install: z.boolean().nullish() }))
+    .array(z.looseObject({ team_id: id, enterprise_id: id, user_id: id, is_bot: flag, is_enterprise_install: flag }))
     .nullish(),
 });
 type EventEnvelope = z.infer<typeof eventEnvelope>;
@@ -96,7 +97,8 @@ export interface PersonMessage extends Workspace {
 /** What a person wrote; undefined for edits, deletions, bots (ourselves included), joins and system messages. */
 export function readPersonMessage(envelope: EventEnvelope, ourselves: string | undefined): PersonMessage | undefined {
   const parsed = messageEvent.safeParse(envelope.event);
-  const botUser = ourselves ?? envelope.authorizations?.[0]?.user_id ?? undefined;
+  const granted = envelope.authorizations?.[0];
+  const botUser = (granted?.is_bot === true ? granted.user_id : undefined) ?? ourselves;
   if (!parsed.success || parsed.data.user === botUser || parsed.data.user === 'USLACK') return undefined;
   const { type, user, channel, ts, thread_ts: threadTs = ts, text, files, channel_type: channelType } = parsed.data;
   const mentionsUs = type === 'app_mention' || (botUser !== undefined && text.includes(`<@${botUser}`));

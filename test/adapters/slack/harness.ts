@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { Accepted, AcceptOutcome, Adapter, AdapterContext, Logger } from '../../../adapters/adapter.ts';
 import { type SlackAdapterConfig, slackEnvSchema } from '../../../adapters/slack/config.ts';
 import { createSlackAdapter } from '../../../adapters/slack/index.ts';
+import { AppError } from '../../../src/errors.ts';
 import type { Reply } from '../../../src/reply/reply.ts';
 import { openStateStore } from '../../../src/state/open-state-store.ts';
 import { httpTransport, payloads, type SlackTransport, socketTransport } from '../../fakes/slack-driver.ts';
@@ -24,6 +25,11 @@ export interface Bench {
   readonly context: AdapterContext;
   readonly url: () => string;
   outcome: AcceptOutcome | undefined;
+  /** The store does not take anything. */
+  broken: boolean;
+  /** Accepting waits for this; `held` counts who waits. */
+  hold: Promise<void> | undefined;
+  held: number;
   reply: (accepted: Accepted) => Reply;
   /** Resolves when everything accepted so far was delivered or failed. */
   settled(): Promise<void>;
@@ -91,6 +97,11 @@ export async function openBench(mode: Mode, options: BenchOptions = {}): Promise
   };
   const context: AdapterContext = {
     async accept(item) {
+      if (bench.hold !== undefined) {
+        bench.held += 1;
+        await bench.hold;
+      }
+      if (bench.broken) throw new AppError('store-unavailable', 'disk full');
       if (bench.outcome !== undefined) return bench.outcome;
       if (seen.has(item.message.messageId)) return 'duplicate';
       seen.add(item.message.messageId);
@@ -130,6 +141,9 @@ export async function openBench(mode: Mode, options: BenchOptions = {}): Promise
     context,
     url,
     outcome: undefined,
+    broken: false,
+    hold: undefined,
+    held: 0,
     reply: ({ message }) => fullReply({ fallback: `heard: ${message.text}` }),
     async settled() {
       await Promise.allSettled(working);
@@ -165,10 +179,14 @@ async function listen(adapter: Adapter): Promise<{ port: number; close: () => Pr
 }
 
 /** Waits until `check` gives something; the test fails with `what` after some seconds. */
-export async function eventually<T>(what: string, check: () => T | undefined | false, ms = 8_000): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  check: () => Promise<T | undefined | false> | T | undefined | false,
+  ms = 8_000,
+): Promise<T> {
   const until = Date.now() + ms;
   for (;;) {
-    const found = check();
+    const found = await check();
     if (found !== undefined && found !== false) return found;
     if (Date.now() > until) throw new Error(`did not happen: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
