@@ -34,14 +34,11 @@ const OWN_LINE = 0.1;
 /** A reply as terminal text: aligned columns, bars, wrapped to the width. */
 export function renderConsole(reply: Reply, style: ConsoleStyle): string {
   const painter = paint(style);
-  const shown = reply.blocks.filter((block) => style.everything || isFirstScreen(block));
+  const tips = reply.blocks.find((block) => block.level === 'details' && block.kind === 'list');
+  const shown = reply.blocks.filter((block) => style.everything || block.level === 'main' || block === tips);
   const parts = shown.map((block) => renderBlock(block, painter).join('\n'));
   const choices = renderChoices(reply, painter);
   return `${[...parts, ...(choices === '' ? [] : [choices])].join('\n\n')}\n`;
-}
-
-function isFirstScreen(block: Block): boolean {
-  return block.level === 'main' || block.kind === 'list';
 }
 
 function paint({ color, columns }: ConsoleStyle): Painter {

@@ -33,7 +33,8 @@ function chooseAction(before: DialogState, state: DialogState, understanding: Un
   if (refused !== undefined) return { kind: 'Decline', topic: refused };
   const [ambiguity] = ambiguities;
   if (ambiguity !== undefined) return { kind: 'ConfirmSlot', ambiguity };
-  if (understanding.command !== null && before.answered) return { kind: 'Answer', intent: state.intent ?? 'size' };
+  const followUp = followUpAction(before, state, understanding);
+  if (followUp !== null) return followUp;
   if (intent === 'unknown' && !saysSomething(understanding)) {
     return { kind: 'Decline', topic: outOfScope[0] ?? 'unclear' };
   }
@@ -41,16 +42,31 @@ function chooseAction(before: DialogState, state: DialogState, understanding: Un
 }
 
 function answerOrAsk(before: DialogState, state: DialogState, understanding: Understanding): DialogAction {
-  const intent = intentOfTurn(state, understanding.intent);
+  const intent = intentOfTurn(state, understanding);
   if (answersWithoutWorkload(intent, state, understanding)) return { kind: 'Answer', intent };
   const slot = nextMissing(before, state, intent);
   if (slot === null) return { kind: 'Answer', intent };
   return { kind: 'ElicitSlot', slot, attempt: before.asked === slot ? before.attempts + 1 : 1 };
 }
 
+/** What a button stands for that carries no value itself. */
+function followUpAction(before: DialogState, state: DialogState, { command }: Understanding): DialogAction | null {
+  switch (command) {
+    case null:
+      return null;
+    case 'change-budget':
+      return state.slots.budget === before.slots.budget ? { kind: 'ElicitSlot', slot: 'budget', attempt: 2 } : null;
+    case 'own-card':
+      return state.slots.gpu === before.slots.gpu ? { kind: 'ElicitSlot', slot: 'gpu', attempt: 1 } : null;
+    default:
+      return before.answered ? { kind: 'Answer', intent: state.intent ?? 'size' } : null;
+  }
+}
+
 /** An aside is answered as what it is, although another intent goes on being served. */
-function intentOfTurn(state: DialogState, said: Intent): Intent {
-  return said === 'measurement' || isServed(said) ? said : (state.intent ?? 'size');
+function intentOfTurn(state: DialogState, { intents }: Understanding): Intent {
+  if (intents.includes('measurement')) return 'measurement';
+  return intents.find(isServed) ?? state.intent ?? 'size';
 }
 
 /** Questions that the catalogue or the pasted text answers alone. */

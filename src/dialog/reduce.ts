@@ -47,7 +47,8 @@ export function reduceDialog(state: DialogState, understanding: Understanding): 
 }
 
 function merge(state: DialogState, understanding: Understanding): DialogState {
-  const slots = applyChanges(mergeSlots(state.slots, understanding.slots), understanding.changes);
+  const said = state.asked === 'gpu' ? asOwned(understanding.slots) : understanding.slots;
+  const slots = applyChanges(mergeSlots(state.slots, said), understanding.changes);
   const changed = !sameSlots(slots, state.slots);
   return {
     ...state,
@@ -56,6 +57,11 @@ function merge(state: DialogState, understanding: Understanding): DialogState {
     intent: servedIntent(state, understanding),
     history: changed ? remember(state) : state.history,
   };
+}
+
+/** The bot asks for a card only when the person wants an own one judged. */
+function asOwned(said: Slots): Slots {
+  return said.gpu === undefined || said.owned !== undefined ? said : { ...said, owned: true };
 }
 
 function waivedAfter(state: DialogState, understanding: Understanding, slots: Slots): readonly SlotName[] {
@@ -69,10 +75,11 @@ export function isServed(intent: Intent): boolean {
   return SERVED.has(intent);
 }
 
-function servedIntent(state: DialogState, { intent }: Understanding): Intent | null {
-  const aside = intent === 'price' && state.asked !== null && state.intent !== null;
-  if (SERVED.has(intent) && !aside) return intent;
-  return intent === 'what_if' ? (state.intent ?? 'size') : state.intent;
+function servedIntent(state: DialogState, { intents }: Understanding): Intent | null {
+  const served = intents.find(isServed);
+  const aside = served === 'price' && state.asked !== null && state.intent !== null;
+  if (served !== undefined && !aside) return served;
+  return intents.includes('what_if') ? (state.intent ?? 'size') : state.intent;
 }
 
 function startAfresh(state: DialogState): DialogState {

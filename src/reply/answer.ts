@@ -5,7 +5,7 @@ import { costFacts } from './blocks/cost.ts';
 import { memoryBar } from './blocks/memory.ts';
 import { tiersTable } from './blocks/tiers.ts';
 import { hostNotes, tipBlocks } from './blocks/tips.ts';
-import { cardName, cardVerdict, holds, needText, sizeVerdict } from './blocks/verdict.ts';
+import { cardName, cardVerdict, holds, needText, rentText, sizeVerdict } from './blocks/verdict.ts';
 import type { Facts } from './facts.ts';
 import { gib } from './format.ts';
 import type { Words } from './messages/index.ts';
@@ -42,9 +42,18 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
     cards.length === 1 ? [needText(recommendation.estimate, words)] : cards.map((card) => cardVerdict(card, words));
   return [
     { kind: 'verdict', level: 'main', text: verdict },
-    ...others.map((text): Block => ({ kind: 'text', level: 'main', text })),
+    ...[...others, ...beside(cards, recommendation, words)].map(
+      (text): Block => ({ kind: 'text', level: 'main', text }),
+    ),
     ...supporting(input, recommendation, words),
   ];
+}
+
+/** The unrestricted recommendation, where it is another machine than the named ones. */
+function beside(cards: readonly Fit[], recommendation: Recommendation, words: Words): readonly string[] {
+  const { recommended } = recommendation;
+  const named = cards.some((card) => card.instanceType !== null && card.instanceType === recommended?.instanceType);
+  return recommended === null || named ? [] : [rentText(recommendation, words)];
 }
 
 function fitVerdict(card: Fit, { estimate }: Recommendation, words: Words): string {

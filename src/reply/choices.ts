@@ -47,6 +47,8 @@ function offered(slot: string, words: Words): readonly Choice[] {
       return [512, 1024].map((side) => ({ label: say.size(side), say: say.size(side) }));
     case 'batchSize':
       return [2, 4, 8, 16].map((batch) => ({ label: choices.batch(batch), say: say.batch(batch) }));
+    case 'gpu':
+      return ['RTX 3090', 'RTX 4090', 'A10'].map((card) => ({ label: card, say: card }));
     case 'budget':
       return [
         ...[10, 20].map((amount) => ({ label: `¥${amount}${words.answer.period.hour}`, say: say.budgetHour(amount) })),

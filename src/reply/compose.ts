@@ -18,6 +18,7 @@ import {
 } from './dialogue.ts';
 import type { Facts, Problem } from './facts.ts';
 import { fallbackText } from './fallback.ts';
+import { cheaperBlocks, explainBlocks } from './follow-ups.ts';
 import { readable } from './format.ts';
 import { type Words, wordsOf } from './messages/index.ts';
 import { oomBlocks } from './oom.ts';
@@ -100,6 +101,11 @@ function answerBlocks(
   if (form !== null && recommendation !== undefined) {
     const verdict: Block = { kind: 'verdict', level: 'main', text: sizeVerdict(recommendation, words) };
     return [verdict, ...shown(orderBlocks(recommendation, form, words))];
+  }
+  if (understanding.command === 'explain' && recommendation !== undefined)
+    return explainBlocks(recommendation.estimate, words);
+  if (understanding.command === 'cheaper' && recommendation !== undefined) {
+    return [...cheaperBlocks(recommendation, words), ...sizeBlocks(input, recommendation, words).slice(1)];
   }
   if (understanding.command === 'details' && recommendation !== undefined) {
     return shown(sizeBlocks(input, recommendation, words));

@@ -1,6 +1,6 @@
 import type { DialogAction } from '../dialog/dialog-state.ts';
 import type { SlotName, Slots } from '../understanding/understanding.ts';
-import { needText, sizeVerdict } from './blocks/verdict.ts';
+import { needText, rentText } from './blocks/verdict.ts';
 import { slotChoices, slotsText } from './choices.ts';
 import type { Facts, Problem } from './facts.ts';
 import type { Words } from './messages/index.ts';
@@ -24,9 +24,7 @@ export function question(action: Extract<DialogAction, { kind: 'ElicitSlot' }>, 
 }
 
 function cheapest({ recommendation }: Facts, words: Words): readonly Block[] {
-  if (recommendation?.recommended == null) return [];
-  const whole = sizeVerdict(recommendation, words);
-  return [paragraph(whole.slice(whole.indexOf('→') + 2))];
+  return recommendation?.recommended == null ? [] : [paragraph(rentText(recommendation, words))];
 }
 
 /** Reason, then examples, then the default. */

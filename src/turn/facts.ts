@@ -1,4 +1,3 @@
-import { beliefs } from '../advice/beliefs.ts';
 import { compareMeasured } from '../advice/measurement.ts';
 import { recommend } from '../advice/recommend.ts';
 import type { Fit, Recommendation } from '../advice/recommendation.ts';
@@ -8,6 +7,7 @@ import { AppError } from '../errors.ts';
 import type { Facts, Problem } from '../reply/facts.ts';
 import type { Intent } from '../understanding/understanding.ts';
 import { type SlotWorkload, workloadFromSlots } from '../workload/from-slots.ts';
+import { factsFor } from './beliefs.ts';
 import { otherLibraries } from './libraries.ts';
 import { maximaOf } from './maxima.ts';
 import { type AnswerPorts, advicePorts } from './ports.ts';
@@ -17,7 +17,7 @@ import { requestFromSlots } from './request.ts';
 
 /** Everything that has to be computed for the reply to this turn. What cannot be becomes a problem with a next step. */
 export function gatherFacts(before: DialogState, turn: Turn, ports: AnswerPorts): Facts {
-  const corrected = beliefs.filter(({ id }) => turn.understanding.beliefs.includes(id));
+  const corrected = factsFor(turn.understanding.beliefs, ports.catalog);
   try {
     return { ...factsOf(before, turn, ports), ...(corrected.length === 0 ? {} : { beliefs: corrected }) };
   } catch (error) {

@@ -36,9 +36,12 @@ function isSameOffer(left: Fit, right: Fit): boolean {
   return left.instanceType === right.instanceType && left.gpus === right.gpus;
 }
 
+/** The memory in a card's label ("V100 32GB"): the usable figure stands beside it. */
+const LABEL_MEMORY = / \d+ ?GB$/;
+
 /** "1×A10 22.1 GiB". */
 export function gpuText(fit: Pick<Fit, 'gpus' | 'gpu' | 'usableGiB'>): string {
-  return `${fit.gpus}×${fit.gpu} ${gibNumber(fit.usableGiB)} GiB`;
+  return `${fit.gpus}×${fit.gpu.replace(LABEL_MEMORY, '')} ${gibNumber(fit.usableGiB)} GiB`;
 }
 
 /** "¥10.09/h". */

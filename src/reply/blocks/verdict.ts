@@ -12,10 +12,12 @@ export function needText({ bytes }: Estimate, words: Words): string {
 
 /** The one line that answers "what do I need and what do I rent". */
 export function sizeVerdict(recommendation: Recommendation, words: Words): string {
-  return `${needText(recommendation.estimate, words)} → ${rentText(recommendation, words)}`;
+  const arrow = words.locale === 'zh' ? '→ ' : ' → ';
+  return `${needText(recommendation.estimate, words)}${arrow}${rentText(recommendation, words)}`;
 }
 
-function rentText({ recommended, budget, bests }: Recommendation, words: Words): string {
+/** "take ecs.gn7i-c16g1.4xlarge: 1×A10 22.1 GiB, ¥10.09/h, within your ¥15/h", or why there is none. */
+export function rentText({ recommended, budget, bests }: Recommendation, words: Words): string {
   const text = words.answer.verdict;
   if (recommended?.price == null) {
     return bests.some((fit) => fit.status === 'price-on-request') ? text.unpricedOnly : text.nothing;

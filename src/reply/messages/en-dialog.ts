@@ -68,6 +68,11 @@ export const enDialog = {
       'Budget, for example "15 CNY/h", "5,000 a month", "$2/h" or "2,000 in total"; "no limit" works too.',
       'Without a budget I take the cheapest per image. All right?',
     ] satisfies Attempts,
+    gpu: [
+      'Which card do you have? Its name or its memory.',
+      'Your card, for example "RTX 3090", "4 × 2080 Ti" or "a 24 GB card".',
+      'Tell me only how much memory it has, in GB.',
+    ] satisfies Attempts,
     other: [
       'Which one do you mean?',
       'Please name it once more, for example as it is written in your config.',

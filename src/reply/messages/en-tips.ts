@@ -6,14 +6,14 @@ export type Sentence = (values: Values) => string;
 
 /** What each tip says; its saving and its effect on time stand behind it. */
 const tips = {
-  amp: ({ precision }: Values) => `Mixed precision (${precision ?? 'fp16'})`,
+  amp: ({ precision }: Values) => `Mixed precision ${precision ?? 'fp16'}`,
   sdpa: () => 'Fused attention (SDPA)',
   checkpointing: () => 'Gradient checkpointing',
   accumulation: ({ microBatch, steps }: Values) =>
     `Micro-batch ${microBatch} × ${steps} accumulation steps; BatchNorm then sees only ${microBatch}`,
-  'output-stride': () => 'Output stride 16 instead of 8 (slightly coarser edges)',
+  'output-stride': () => 'Output stride 16 instead of 8, slightly coarser edges',
   'smaller-crop': ({ imageHeight, imageWidth }: Values) => `Crop ${imageHeight}×${imageWidth}`,
-  'frozen-backbone': () => 'Freeze the backbone (fine-tune the head only)',
+  'frozen-backbone': () => 'Freeze the backbone, fine-tune the head only',
   'auxiliary-head': () => 'Drop the auxiliary head',
   'lighter-variant': ({ to, metric, accuracyFrom, accuracyTo, dataset }: Values) =>
     `${to}: published ${metric} ${accuracyTo} instead of ${accuracyFrom} on ${dataset}`,
@@ -79,6 +79,10 @@ const beliefs = {
   'accumulation-saves-by-micro-batch': () =>
     'Accumulation saves memory only through the smaller micro-batch, not by itself',
   'no-bf16-before-ampere': ({ gpus }: Values) => `${gpus} have neither bf16 nor TF32: use fp16 with loss scaling`,
+  'family-is': ({ family, gpu }: Values) => `${family} is ${gpu}`,
+  'family-unknown': ({ family }: Values) => `There is no family ${family} in the catalogue`,
+  'type-unknown': ({ instanceType, types }: Values) => `There is no ${instanceType}; similar ones: ${types}`,
+  'ram-is-not-vram': () => 'Host memory does not add to GPU memory: a training step has to fit on the card',
   'a10-has-no-nvlink': ({ gpu, family }: Values) =>
     `${gpu} (${family}) has no NVLink and no P2P: PCIe through the host`,
 } satisfies Readonly<Record<string, Sentence>>;

@@ -117,6 +117,22 @@ export const en = {
     chargeTypes: { PostPaid: 'pay-as-you-go', Spot: 'spot', PrePaid: 'subscription' },
     threshold: 'Under 480 h a month pay-as-you-go is the cheaper one; release the machine after the run',
     none: 'no price known',
+    lowest: (take: string, changes: string) =>
+      `Lowest hourly price that holds it: ${take}${changes === '' ? '' : `, ${changes}`}`,
+  },
+
+  explain: {
+    parameters: 'parameters',
+    macs: 'multiply-accumulates, forward',
+    saved: 'kept for backward',
+    peakForward: 'peak of forward, above weights and input',
+    peakBackward: 'peak of backward, above weights and input',
+    allocated: 'max_memory_allocated',
+    reserved: 'held by the allocator',
+    device: 'nvidia-smi',
+    uncertainty: 'uncertainty',
+    method:
+      'The figure is a replay of one training iteration: every tensor that autograd keeps, until the moment it is freed; the peak is the maximum over time, not a sum.',
   },
 
   assumed: {

@@ -2,12 +2,12 @@ import type { TipMessages } from './en-tips.ts';
 
 export const zhTips: TipMessages = {
   tips: {
-    amp: ({ precision }) => `开混合精度（${precision ?? 'fp16'}）`,
+    amp: ({ precision }) => `开混合精度 ${precision ?? 'fp16'}`,
     sdpa: () => '换融合注意力（SDPA）',
     checkpointing: () => '开梯度检查点',
     accumulation: ({ microBatch, steps }) =>
       `每次 ${microBatch} 张、累积 ${steps} 步；BatchNorm 就只看得到 ${microBatch} 张`,
-    'output-stride': () => '步长从 8 改成 16（边缘稍粗一点）',
+    'output-stride': () => '步长从 8 改成 16，边缘稍粗一点',
     'smaller-crop': ({ imageHeight, imageWidth }) => `裁剪改成 ${imageHeight}×${imageWidth}`,
     'frozen-backbone': () => '冻结骨干，只微调头',
     'auxiliary-head': () => '去掉辅助头',
@@ -66,6 +66,10 @@ export const zhTips: TipMessages = {
     'zero-saves-little': ({ percent }) => `分割模型上 ZeRO 省不到 ${percent} %：激活还在原地`,
     'accumulation-saves-by-micro-batch': () => '梯度累积本身不省显存，省的是每次的 batch 变小了',
     'no-bf16-before-ampere': ({ gpus }) => `${gpus} 没有 bf16，也没有 TF32：用 fp16 加损失缩放`,
+    'family-is': ({ family, gpu }) => `${family} 是 ${gpu}`,
+    'family-unknown': ({ family }) => `没有 ${family} 这个规格族`,
+    'type-unknown': ({ instanceType, types }) => `没有 ${instanceType} 这个规格，相近的有 ${types}`,
+    'ram-is-not-vram': () => '主机内存不能当显存用：一步训练要整个放进卡里',
     'a10-has-no-nvlink': ({ gpu, family }) => `${gpu}（${family}）没有 NVLink，也没有 P2P，卡间通信要绕主机走 PCIe`,
   },
   reasons: {

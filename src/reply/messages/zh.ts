@@ -111,6 +111,20 @@ export const zh: AnswerMessages = {
     chargeTypes: { PostPaid: '按量', Spot: '抢占式', PrePaid: '包月' },
     threshold: '每月用不满 480 小时，按量比包月便宜；训完记得释放',
     none: '没有查到价格',
+    lowest: (take, changes) => `时价最低又放得下的：${take}${changes === '' ? '' : `，${changes}`}`,
+  },
+
+  explain: {
+    parameters: '参数量',
+    macs: '前向乘加次数',
+    saved: '留给反向的',
+    peakForward: '前向峰值（不含参数和输入）',
+    peakBackward: '反向峰值（不含参数和输入）',
+    allocated: 'max_memory_allocated',
+    reserved: '分配器占着',
+    device: 'nvidia-smi',
+    uncertainty: '误差',
+    method: '这个数是把一步训练完整重放出来的：每个张量从申请到释放都算在内，峰值是整个过程里的最大值，不是各项相加。',
   },
 
   assumed: {
@@ -215,7 +229,7 @@ export const zh: AnswerMessages = {
     otherBudget: '换个预算',
     ownCard: '用我自己的卡',
     order: '下单命令',
-    details: '详情',
+    details: '看详细',
     defaultValue: '用默认值',
     noLimit: '预算不限',
     startOver: '重新开始',

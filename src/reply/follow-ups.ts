@@ -1,0 +1,54 @@
+import type { Fit, Recommendation } from '../advice/recommendation.ts';
+import type { Estimate } from '../estimator/estimate-result.ts';
+import { memoryBar } from './blocks/memory.ts';
+import { changesText, gpuText, priceText } from './blocks/tiers.ts';
+import { needText } from './blocks/verdict.ts';
+import { gib, grouped, percent, significant } from './format.ts';
+import type { Words } from './messages/index.ts';
+import type { Block } from './reply.ts';
+
+/** Why the figure is what it is: what autograd keeps, where the peak is, how sure it is. */
+export function explainBlocks(estimate: Estimate, words: Words): readonly Block[] {
+  const { bytes, uncertainty } = estimate;
+  const text = words.answer.explain;
+  const items = [
+    { label: text.parameters, value: grouped(estimate.parameters) },
+    { label: text.macs, value: `${significant(estimate.forwardMacs / 1e9)} G` },
+    { label: text.saved, value: gib(bytes.saved) },
+    { label: text.peakForward, value: gib(bytes.peakForward) },
+    { label: text.peakBackward, value: gib(bytes.peakBackward) },
+    { label: text.allocated, value: gib(bytes.allocatedPeak) },
+    { label: text.reserved, value: gib(bytes.reserved) },
+    { label: text.device, value: gib(bytes.device) },
+    { label: text.uncertainty, value: `± ${percent(uncertainty.relative)}` },
+  ];
+  return [
+    { kind: 'verdict', level: 'main', text: needText(estimate, words) },
+    memoryBar(estimate, undefined, words),
+    { kind: 'facts', level: 'main', title: words.answer.sections.figures, items },
+    { kind: 'text', level: 'main', text: text.method },
+  ];
+}
+
+/** The lowest hourly price that holds it, which may be another one than the cheapest per image. */
+export function cheaperBlocks(recommendation: Recommendation, words: Words): readonly Block[] {
+  const [cheapest] = recommendation.bests
+    .filter((fit) => fit.price !== null && fit.neededGiB <= fit.usableGiB)
+    .toSorted((left, right) => hourly(left) - hourly(right));
+  if (cheapest?.price == null) return [{ kind: 'verdict', level: 'main', text: words.answer.cost.none }];
+  const text = words.answer.verdict.take(
+    cheapest.instanceType ?? cheapest.gpu,
+    gpuText(cheapest),
+    priceText(cheapest.price, words),
+  );
+  const changes =
+    cheapest.changes.length === 0 ? '' : words.answer.verdict.withChanges(changesText(cheapest.changes, words));
+  return [
+    { kind: 'verdict', level: 'main', text: words.answer.cost.lowest(text, changes) },
+    { kind: 'text', level: 'main', text: `${words.answer.cost.spot}: ${words.answer.cost.spotValue}` },
+  ];
+}
+
+function hourly({ price }: Fit): number {
+  return price?.amount ?? Number.POSITIVE_INFINITY;
+}
