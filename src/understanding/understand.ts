@@ -95,6 +95,8 @@ const COMMANDS: readonly (readonly [command: string, cue: Cue])[] = [
   ['terraform', 'terraform'],
   ['order', 'orderCommand'],
   ['details', 'details'],
+  ['change-budget', 'changeBudget'],
+  ['own-card', 'ownCard'],
   ['cheaper', 'cheaper'],
   ['explain', 'explain'],
 ];

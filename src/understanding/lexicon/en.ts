@@ -373,6 +373,8 @@ export const en = {
     'runinstances',
   ],
   terraform: ['terraform', 'hcl'],
+  changeBudget: ['(?:change|set) (?:the |my )?budget', '(?:other|another|different) budget'],
+  ownCard: ['(?:i have|use|on) my own (?:gpu|card)', 'my own (?:gpu|card)'],
   explain: ['why', 'explain', 'where does (?:the memory|it) go', 'what uses (?:the )?memory'],
   hour: ['hours?', 'hrs?', 'h'],
   day: ['days?', 'd'],
