@@ -99,8 +99,9 @@ export function readPersonMessage(envelope: EventEnvelope, ourselves: string | u
   const parsed = messageEvent.safeParse(envelope.event);
   const granted = envelope.authorizations?.[0];
   const botUser = (granted?.is_bot === true ? granted.user_id : undefined) ?? ourselves;
-  if (!parsed.success || parsed.data.user === botUser || parsed.data.user === 'USLACK') return undefined;
+  if (!parsed.success) return undefined;
   const { type, user, channel, ts, thread_ts: threadTs = ts, text, files, channel_type: channelType } = parsed.data;
+  if (user === 'USLACK' || user === ourselves || (type === 'message' && user === botUser)) return undefined;
   const mentionsUs = type === 'app_mention' || (botUser !== undefined && text.includes(`<@${botUser}`));
   return {
     ...workspaceOfEvent(envelope),
