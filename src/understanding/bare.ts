@@ -4,9 +4,9 @@ import type { SlotName, Slots, UnderstandingContext } from './understanding.ts';
 const NUMBER = /(?<![\d.a-z_/-])(\d{1,6}(?:\.\d{1,2})?)(?![\d.]*\d)(?![a-z%])/g;
 /** The number counts something that no slot holds. */
 const COUNTS_OTHER =
-  /^\s?(?:g|gb|gib|mb|mib|%|倍|年|岁|号|点|个?小时|天|分钟|秒|minutes?|seconds?|hours?|days?|weeks?|years?|版|step|步|轮|张图?放不下|th\b|nd\b|核|线程|个人|人|台|次|vcpu|cores?|workers?|fps|gib?|steps?)(?![a-z])/;
+  /^ ?(?:g|gb|gib|mb|mib|%|倍|年|岁|号|点|个?月|个?小时|天|分钟|秒|minutes?|seconds?|hours?|days?|weeks?|years?|版|step|步|轮|张图?放不下|th\b|nd\b|核|线程|个人|人|台|次|vcpu|cores?|workers?|fps|gib?|steps?)(?![a-z])/;
 const LABEL_BEFORE =
-  /(?:[a-z_]{2,}\s?[=:]|第|torch|pytorch|cuda|python|v|version|版本|top|lr|seed|worker(?:s|数)?|num_workers|issue|#)\s?$/;
+  /(?:[a-z_]{2,} ?[=:]|第|torch|pytorch|cuda|python|v|version|版本|top|lr|seed|worker(?:s|数)?|num_workers|issue|#) ?$/;
 
 interface Bare {
   readonly value: number;
@@ -65,6 +65,22 @@ function answerTo(asked: SlotName | null, value: number): Slots | null {
 }
 
 const FOLLOW_UP = 40;
+const CORRECTS = /改|换|错|不对|不是|oops|mean|sorry|actually|make it|instead|try/;
+const SIZE_NOUN = /尺寸|分辨率|图片?大小|crop|裁|输入|resolution|image ?size|patch/;
+const KILO = /(?<![\d.a-z])(\d{1,3}(?:\.\d)?)k(?![a-z\d])/g;
+
+/** "8k 太多了，5k 吧": thousands beside a held budget of that magnitude. */
+function readKilo(reading: Reading, said: Slots, { held, asked }: UnderstandingContext): Slots {
+  const amount = Number(find(reading, KILO).at(-1)?.groups[0]) * 1000;
+  if (said.budget !== undefined || !(amount > 0)) return {};
+  if (held.budget !== undefined && amount > held.budget.amount / 20 && amount < held.budget.amount * 20)
+    return { budget: { ...held.budget, amount } };
+  if (asked === 'budget') return { budget: { amount, currency: 'CNY' } };
+  const side = [1000, 2000, 4000].includes(amount) && said.imageHeight === undefined;
+  return side && (asked === 'imageHeight' || said.model !== undefined || held.model !== undefined)
+    ? SQUARE((amount / 1000) * 1024)
+    : {};
+}
 
 /** A number without its slot: the answer to the question asked, a size by its magnitude, or another value of what is held. */
 export function readBare(reading: Reading, said: Slots, context: UnderstandingContext): Slots {
@@ -72,13 +88,14 @@ export function readBare(reading: Reading, said: Slots, context: UnderstandingCo
   const denied = numbers.find((number) => number.denied);
   const open = numbers.filter((number) => !number.denied);
   const last = open.at(-1);
-  if (last === undefined) return {};
+  if (last === undefined) return readKilo(reading, said, context);
   const corrected = denied === undefined ? null : correction(denied.value, last.value, context.held);
   if (corrected !== null) return corrected;
   const short = reading.text.length <= FOLLOW_UP;
-  const answer = short && isOpen(said, context.asked) ? answerTo(context.asked, last.value) : null;
+  const corrects = context.asked === 'budget' && CORRECTS.test(reading.text);
+  const answer = short && !corrects && isOpen(said, context.asked) ? answerTo(context.asked, last.value) : null;
   if (answer !== null) return answer;
-  const size = said.imageHeight === undefined ? readSide(open, said, context) : {};
+  const size = said.imageHeight === undefined ? readSide(reading, open, { said, context }) : {};
   return { ...size, ...readFollowUp(open, { ...said, ...size }, context) };
 }
 
@@ -86,15 +103,23 @@ function isOpen(said: Slots, asked: SlotName | null): boolean {
   return asked !== null && said[asked] === undefined;
 }
 
+interface Beside {
+  readonly said: Slots;
+  readonly context: UnderstandingContext;
+}
+
 /** "ADE20K 512", "segformer b1 512": a typical side beside a network or a data set. */
-function readSide(open: readonly Bare[], said: Slots, context: UnderstandingContext): Slots {
+function readSide(reading: Reading, open: readonly Bare[], { said, context }: Beside): Slots {
   const speaksOfModel =
     said.model !== undefined ||
     said.backbone !== undefined ||
     said.dataset !== undefined ||
     context.held.model !== undefined ||
     said.batchSize !== undefined;
-  const side = open.find(({ value }) => TYPICAL_SIZE(value))?.value;
+  const sizes = SIZE_NOUN.test(reading.text)
+    ? ({ value }: Bare) => value >= 32
+    : ({ value }: Bare) => TYPICAL_SIZE(value);
+  const side = open.find(sizes)?.value;
   return side !== undefined && speaksOfModel ? SQUARE(side) : {};
 }
 

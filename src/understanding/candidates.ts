@@ -10,6 +10,8 @@ export interface Candidate<T> extends Span {
 
 const NEGATED = new RegExp(`${words('negates')}\\s*$`);
 const WANTED = new RegExp(`${words('wants')}\\s*$`);
+const WANTED_NEXT =
+  /(?:改[成为到用]|换[成到]|变成|[调降加升提拉上缩]到|放大到|想[跑用开训上]|试试|go(?:ing)? to|(?:up|down|change[ds]?(?: it)?|switch(?:ed)?|move|raised?|lowered?|increased?|reduced?|get) to|want(?: to)?|try|make it|->|=>)\s*$/;
 const OTHERS = new RegExp(words('others'));
 const OWN = new RegExp(words('have'));
 const WORKS = new RegExp(`^\\s*(?:的)?\\s*${words('works')}`);
@@ -21,7 +23,7 @@ function standing(reading: Reading, span: Span): number {
   const clause = clauseOf(reading.text, span);
   const others = OTHERS.test(clause) && !OWN.test(clause) ? -3 : 0;
   const works = WORKS.test(after(reading.text, span.end)) ? -1.5 : 0;
-  const wanted = WANTED.test(lead) ? 1 : 0;
+  const wanted = WANTED_NEXT.test(lead) ? 2.5 : WANTED.test(lead) ? 1 : 0;
   return others + works + wanted;
 }
 

@@ -14,23 +14,22 @@ const INSTANCE =
 const FAMILY = /\b(?:ecs\.)?((?:ebm|scc|hf|[scv])?gn\d[a-z]{0,3}(?:-(?:vws|tee|tdx))?)(?:-[a-z0-9]{1,6})?\b/g;
 /** Cards of no table, held as typed. */
 const UNKNOWN_CARD =
-  /\b(?:(?:nvidia )?(?:geforce )?(?:rtx|gtx|quadro|tesla|titan|radeon(?: rx)?|instinct|ascend|mlu|mx)\s?-?[a-z]?\d{2,4}[a-z]?(?:[\s-]?(?:ti|super|xt|xtx|max-?q|ada))?|(?:10[5-8]0|16[5-6]0|20[6-8]0|30[5-9]0|40[5-9]0|50[5-9]0)\s?(?:ti|super|m)?(?![\d%]))\b|\b(?:mi\d{2,3}x?|mx\d{3}|gtx ?titan ?x?)\b/g;
+  /\b(?:(?:nvidia )?(?:geforce )?(?:rtx|gtx|quadro|tesla|titan|radeon(?: rx)?|instinct|ascend|mlu|mx) ?-?[a-z]?\d{2,4}[a-z]?(?:[\s-]?(?:ti|super|xt|xtx|max-?q|ada))?|(?:10[5-8]0|16[5-6]0|20[6-8]0|30[5-9]0|40[5-9]0|50[5-9]0) ?(?:ti|super|m)?(?![\d%]))\b|\b(?:mi\d{2,3}x?|mx\d{3}|gtx ?titan ?x?)\b/g;
 const SUFFIX = /^[\s-]?(?:super|ti|xtx?|ada)(?![a-z0-9])/;
 const MEMORY_AFTER =
-  /^s?(?:[\s-]*(?:sxm\d?|pcie|显卡|卡))?[\s\-(/:@]*(?:显存)?(\d{1,3}(?:\.\d{1,2})?)\s?(?:g|gb|gib|gigs?)(?![a-z0-9])(?!\s*(?:of )?(?:ram|内存|system|host))/;
+  /^s?(?:[\s-]*(?:sxm\d?|pcie|显卡|卡))?[\s\-(/:@]*(?:显存)?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib|gigs?)(?![a-z0-9])(?!\s*(?:of )?(?:ram|内存|system|host))/;
 const MEMORY_BARE_AFTER = /^-(16|32|40|80)(?![\dx])/;
-const MEMORY_BEFORE = /(?<![\d.x])(\d{1,3}(?:\.\d{1,2})?)\s?(?:g|gb|gib|gigs?)\s?(?:显存|版本?)?\s?的?\s?$/;
+const MEMORY_BEFORE = /(?<![\d.x])(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib|gigs?) ?(?:显存|版本?)? ?的? ?$/;
 const LAPTOP = new RegExp(words('laptop'));
 const COUNT_BEFORE =
-  /(?<![\d.,x=:])(\d{1,3})\s?(?:x|张|块|个|卡|台|片|路|枚|pcs|of (?:those|these)|of)?\s?的?\s?(?:nvidia|geforce|tesla)?\s?$/;
-const NOT_A_COUNT = /(?:bs|batch(?:[ _-]?size)?|crop|size|尺寸|输入|classes|类|每卡|每张|[=:/])\s?(?:是|为|of|放)?\s?$/;
-const COUNT_AFTER =
-  /^s?\s?(?:x\s?(\d{1,3})(?![\dx])|(\d{1,3})\s?(?:张|块|卡|个)(?!\s?(?:\/|每|一|图))|\(?x(\d{1,2})\)?)/;
-const SINGLE_AFTER = /^s?\s?单(?:张|块)?卡/;
-const DOUBLE_AFTER = /^s?\s?(?:双|两张?)卡/;
+  /(?<![\d.,x=:])(\d{1,3}) ?(?:x|张|块|个|卡|台|片|路|枚|pcs|of (?:those|these)|of)? ?的? ?(?:nvidia|geforce|tesla)? ?$/;
+const NOT_A_COUNT = /(?:bs|batch(?:[ _-]?size)?|crop|size|尺寸|输入|classes|类|每卡|每张|[=:/]) ?(?:是|为|of|放)? ?$/;
+const COUNT_AFTER = /^s? ?(?:x ?(\d{1,3})(?![\dx])|(\d{1,3}) ?(?:张|块|卡|个)(?! ?(?:\/|每|一|图))|\(?x(\d{1,2})\)?)/;
+const SINGLE_AFTER = /^s? ?单(?:张|块)?卡/;
+const DOUBLE_AFTER = /^s? ?(?:双|两张?)卡/;
 /** A bare model number that belongs to something else. */
-const OTHER_UNIT_AFTER = /^\s?(?:p\b|px|像素|元|块钱|张图|张图片|images?|steps?|步|iters?|epochs?|轮|类|x\s?\d{3})/;
-const OTHER_UNIT_BEFORE = /(?:¥|\$|预算|budget|\d{3,}\s?x|size|尺寸|分辨率|crop|[\d.])\s?$/;
+const OTHER_UNIT_AFTER = /^ ?(?:p\b|px|像素|元|块钱|张图|张图片|images?|steps?|步|iters?|epochs?|轮|类|x ?\d{3})/;
+const OTHER_UNIT_BEFORE = /(?:¥|\$|预算|budget|\d{3,} ?x|size|尺寸|分辨率|crop) ?$|\d\.$/;
 
 function plausible(memory: string): number | null {
   const value = Number(memory);
@@ -128,15 +127,15 @@ function describe(reading: Reading, card: Named): GpuSpan {
 
 /** 24G 的卡, a 12 GB card, 8GB gpu, 显存只有 8G: a card known by its memory alone. */
 const MEMORY_ONLY =
-  /(?:(?<![\d.x])(\d{1,3})\s?(?:张|块|个|x)\s?)?(?<![\d.])(\d{1,3}(?:\.\d{1,2})?)\s?-?(?:g|gb|gib|gigs?)\s?(?:(?:v?ram|显存|memory|of v?ram)\s?)?(?:的)?\s?(?:显卡|独显|卡(?!上跑了)|gpus?\b|cards?\b|graphics card)|(?:显存|v?ram)\s?(?:只有|就|是|有|为|大小|:|=)\s?(?:only )?(\d{1,3}(?:\.\d{1,2})?)\s?(?:g|gb|gib)(?![a-z0-9])|(?:只有|就|我有|手上有|手头有|have|only have|got)\s?(\d{1,3}(?:\.\d{1,2})?)\s?(?:g|gb|gib)\s?(?:的)?\s?(?:显存|v?ram)/g;
-const SINGLE_BEFORE = /(?:单张?|single|one|an?|1张|my|我的)\s?$/;
+  /(?:(?<![\d.x])(\d{1,3}) ?(?:张|块|个|x) ?)?(?<![\d.])(\d{1,3}(?:\.\d{1,2})?) ?-?(?:g|gb|gib|gigs?) ?(?:(?:v?ram|显存|memory|of v?ram) ?)?(?:的)? ?(?:显卡|独显|卡(?!上跑了)|gpus?\b|cards?\b|graphics card)|(?:显存|v?ram) ?(?:只有|就|是|有|为|大小|:|=) ?(?:only )?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib)(?![a-z0-9])|(?:只有|就|我有|手上有|手头有|have|only have|got) ?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib) ?(?:的)? ?(?:显存|v?ram)/g;
+const SINGLE_BEFORE = /(?:单张?|single|one|an?|1张|my|我的) ?$/;
 
 function memoryOnly(reading: Reading): readonly GpuSpan[] {
   return take(reading, MEMORY_ONLY).flatMap(({ start, end, groups }) => {
     const memoryGiB = plausible(groups.slice(1).find((group) => group !== '') ?? '');
     if (memoryGiB === null) return [];
     const single =
-      /(?:单张?|single|1张)\s?$/.test(before(reading.text, start, 8)) &&
+      /(?:单张?|single|1张) ?$/.test(before(reading.text, start, 8)) &&
       SINGLE_BEFORE.test(before(reading.text, start, 8));
     const count = groups[0] === '' || groups[0] === undefined ? (single ? 1 : null) : Number(groups[0]);
     return [{ start, end, gpu: { memoryGiB }, count }];

@@ -2,7 +2,7 @@ import { type Candidate, choose } from './candidates.ts';
 import { findModelMentions } from './names/find-mentions.ts';
 import type { ModelMention } from './names/mention.ts';
 import { mentionSlots } from './names/mention-slots.ts';
-import { erase, type Reading } from './reading.ts';
+import { erase, FILLER, type Reading, type Span } from './reading.ts';
 import type { Ambiguity, Slots } from './understanding.ts';
 
 export interface ModelReading {
@@ -106,13 +106,23 @@ function joinHeldVariant(slots: Slots, held: Slots): Slots {
   return { ...slots, backbone: `${family}-${held.backbone}` };
 }
 
+/** Not inside what was already read, and a bare size stands as one word: "-b 4" is a batch. */
+function isMeant(reading: Reading, { start, end, architecture, backbone, text }: ModelMention): boolean {
+  if (reading.rest.slice(start, end).includes(FILLER)) return false;
+  return architecture !== null || backbone !== null || /^[a-z]-?\d$/i.test(text);
+}
+
+/** The arguments of a constructor stay for the rules of their slots. */
+function nameSpan({ form, text, start, end }: ModelMention): Span {
+  const open = text.indexOf('(');
+  return form === 'constructor' && open > 0 ? { start, end: start + open } : { start, end };
+}
+
 /** Networks of the message: the one that is meant, and what else was named. */
 export function readModel(reading: Reading, held: Slots): ModelReading {
-  const mentions = findModelMentions(reading.cased).filter(
-    ({ start, end }) => !reading.rest.slice(start, end).includes('\ue000'),
-  );
+  const mentions = findModelMentions(reading.cased).filter((mention) => isMeant(reading, mention));
   const chosen = choose(reading, candidatesOf(mentions))?.value;
-  erase(reading, mentions);
+  erase(reading, mentions.map(nameSpan));
   if (chosen === undefined) {
     const backbone = resized(reading.text, held);
     return backbone === null ? NOTHING : { ...NOTHING, slots: { backbone }, typed: [backbone] };

@@ -48,7 +48,8 @@ function separate(text: string): string {
 }
 
 /** Invisible characters, controls, and the filler that marks what was already read. */
-const INVISIBLE = /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufff9-\ufffd\ue000-\uf8ff]|[\ufe00-\ufe0f]/g;
+const INVISIBLE =
+  /[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ufff9-\ufffd\ue000-\uf8ff]|[\ufe00-\ufe0f]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
@@ -69,7 +70,7 @@ export function normalize(message: string): Normalized {
     .replace(/\r\n?/g, '\n')
     .replace(INVISIBLE, '')
     .replace(CONTROLS, ' ')
-    .replace(/[\t\u3000]/g, ' ');
+    .replace(/[ \t\u00a0\u3000]+/g, ' ');
   const cased = englishToDigits(toArabicNumerals(unifyTimes(visible))).trim();
   const text = cased.toLowerCase();
   return text.length === cased.length ? { text, cased } : { text, cased: text };

@@ -1,7 +1,7 @@
 import type { Normalized } from './normalize.ts';
 
 /** Stands where something was already read; no rule matches it. `normalize` removes it from messages. */
-const FILLER = '\ue000';
+export const FILLER = '\ue000';
 
 export interface Span {
   readonly start: number;
@@ -71,20 +71,13 @@ export function after(text: string, at: number, length = 16): string {
 }
 
 const CLAUSE_LENGTH = 80;
-const CLAUSE_END = /[,;!?\n]|\.(?=\s|$)/;
+const CLAUSE_END = /[,;!?()\n]|\.(?=\s|$)/;
+const CLAUSE_START = /^[\s\S]*(?:[,;!?()\n]|\.\s)/;
 
 /** The clause around a span: from the last to the next punctuation mark. */
 export function clauseOf(text: string, { start, end }: Span): string {
   const head = before(text, start, CLAUSE_LENGTH);
   const tail = after(text, end, CLAUSE_LENGTH);
-  const cut = Math.max(
-    head.lastIndexOf(','),
-    head.lastIndexOf(';'),
-    head.lastIndexOf('!'),
-    head.lastIndexOf('?'),
-    head.lastIndexOf('\n'),
-    head.lastIndexOf('. '),
-  );
   const stop = tail.search(CLAUSE_END);
-  return `${head.slice(cut + 1)}${text.slice(start, end)}${stop < 0 ? tail : tail.slice(0, stop)}`;
+  return `${head.replace(CLAUSE_START, '')}${text.slice(start, end)}${stop < 0 ? tail : tail.slice(0, stop)}`;
 }

@@ -124,6 +124,8 @@ export interface ConfigReading {
   readonly widthFirst: boolean;
 }
 
+/** Each process of a launcher gets the batch that its command line names. */
+const LAUNCHER = /\btorchrun\b|torch\.distributed|nproc_per_node|\baccelerate launch/;
 const PADDLE = /paddle|randompaddingcrop|resizestepscaling|pp_?liteseg|train_dataset:/;
 
 /** What a configuration says by class names and nested arguments; plain keys are read by the slots' own rules. */
@@ -138,7 +140,7 @@ export function readConfig(text: string): ConfigReading {
       ...(backbone === undefined ? {} : { backbone }),
       ...(outputStride === undefined ? {} : { outputStride }),
     },
-    batchIsPerGpu: paddle || PYTHON_CONFIG.test(text),
+    batchIsPerGpu: paddle || PYTHON_CONFIG.test(text) || LAUNCHER.test(text),
     widthFirst: paddle,
   };
 }

@@ -40,15 +40,16 @@ const BOILERPLATE =
   /(?:torch\.)?(?:cuda\.)?outofmemoryerror:?|runtimeerror:?|(?:cuda|hip) out of memory\.?|including non-pytorch memory,?|if reserved (?:memory is >> allocated|but unallocated) memory (?:is large )?try setting [a-z_:]+(?: to avoid fragmentation)?\.?|see documentation for memory management(?: and pytorch_(?:cuda_|hip_)?alloc_conf)?|file "[^"\n]{1,300}", line \d+(?:, in [^\n]{1,120})?|\(at [^\n)]{1,200}:\d+\)/g;
 
 function readRules(reading: Reading, rules: readonly Rule[]): Figures {
-  return rules.reduce<Figures>((figures, { name, pattern }) => {
+  const figures: { -readonly [Name in FigureName]?: number } = {};
+  for (const { name, pattern } of rules) {
     const found = take(reading, pattern).at(-1);
-    if (found === undefined || figures[name] !== undefined) return figures;
-    return { ...figures, [name]: toGiB(found.groups[0] ?? '', found.groups[1] ?? '') };
-  }, {});
+    if (found !== undefined) figures[name] ??= toGiB(found.groups[0] ?? '', found.groups[1] ?? '');
+  }
+  return figures;
 }
 
 function indexOf(reading: Reading, pattern: RegExp): Figures {
-  const groups = take(reading, pattern).at(-1)?.groups ?? [];
+  const groups = find(reading, pattern).at(-1)?.groups ?? [];
   const index = groups.find((group) => group !== '');
   return index === undefined ? {} : { gpuIndex: Number(index) };
 }

@@ -11,21 +11,24 @@ interface Batch {
 }
 
 const MAX_BATCH = 65_536;
-const NUMBER = '(\\d{1,5})(?![\\d.]*\\d|k\\b|\\s?x\\s?\\d{3}|\\s?%|\\s?(?:g|gb|gib|mb)\\b)';
+const NUMBER = '(\\d{1,5})(?![\\d.]*\\d|k\\b| ?x ?\\d{3}| ?%| ?(?:g|gb|gib|mb)\\b)';
 /** batch, batch size, batchsize, bs, 批大小 and the usual slips of the fingers. */
 export const BATCH_WORD =
-  '(?:(?:mini|micro)?[- _]?(?:batch|bacth|batchs|bathc|btach|bach|batc|btch|bacht|baych|batcg|batxh|bstch|barch)(?:es)?[- _]?(?:sizes?|sz|siz|szie)?|(?<![a-z])b_?sz?|(?<![a-z])b(?=\\s?=)|(?<![a-z-])-b|批(?:次)?(?:处理)?(?:的)?(?:大小|量|数|尺寸)?)';
+  '(?<!(?:eval|val|test|valid(?:ation)?)[-_ ]?)(?:(?:mini|micro)?[- _]?(?:batch|bacth|batchs|bathc|btach|bach|batc|btch|bacht|baych|batcg|batxh|bstch|barch)(?:es)?[- _]?(?:sizes?|sz|siz|szie)?|(?<![a-z])b_?sz?|(?<![a-z])b(?= ?=)|(?<![a-z-])-b|批(?:次)?(?:处理)?(?:的)?(?:大小|量|数|尺寸)?)';
 const LINKS =
-  '(?:\\s|[=:是为到开设给改调降加用成就也都可能要的,"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|大概|about|around|应该){0,10}';
+  '(?: |[=:是为到开设给改调降加用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|大概|about|around|应该){0,10}';
 const PER_GPU =
-  '(?:\\s?(?:张图?|images?|imgs?|samples?|pics?|crops?|个样本|个|幅|份|片)?\\s?(?:\\/|per|a|each|on each|每|一)\\s?(?:一?张?|块)?\\s?(?:gpu|card|卡|device|显卡|process|worker)s?)';
+  '(?: ?(?:张图?|images?|imgs?|samples?|pics?|crops?|个样本|个|幅|份|片)? ?(?:\\/|per|a|each|on each|每|一) ?(?:一?张?|块)? ?(?:gpu|card|卡|device|显卡|process|worker)s?)';
 
-const TOTAL_BEFORE = /(?:总(?:的|共|体)?|全局|合计|一共|共|global|total|overall|effective|等效|有效)\s?(?:的|是)?\s?$/;
+/** In 512 每卡2 the first number is something else. */
+const NOT_PREFIX = '(?!(?<=每[张块一1个 ]{0,3}(?:卡|gpu)(?:上)?) ?(?:只|能|放|跑|塞|装|开)? ?\\d)';
+
+const TOTAL_BEFORE = /(?:总(?:的|共|体)?|全局|合计|一共|共|global|total|overall|effective|等效|有效) ?(?:的|是)? ?$/;
 const PER_BEFORE =
-  /(?:每(?:一|1)?(?:张|块|个)?(?:显|gpu)?卡(?:上)?(?:的)?|每(?:个)?gpu(?:上)?|单卡(?:上)?(?:的)?|per[- ]?(?:gpu|card|device)|local|一张卡|1张卡)\s?$/;
+  /(?:每(?:一|1)?(?:张|块|个)?(?:显|gpu)?卡(?:上)?(?:的)?|每(?:个)?gpu(?:上)?|单卡(?:上)?(?:的)?|per[- ]?(?:gpu|card|device)|local|一张卡|1张卡) ?$/;
 const TOTAL_AFTER =
-  /^\s?(?:张|images?|imgs?)?\s?[(,]?\s?(?:in )?(?:total|总共|总|overall|global|globally|across|over (?:all|\d+)|合计|共)(?![a-z])/;
-const PER_AFTER = new RegExp(`^(?:${PER_GPU}|\\s?(?:on )?each(?![a-z]))`);
+  /^ ?(?:张|images?|imgs?)? ?[(,]? ?(?:in )?(?:total|总共|总|overall|global|globally|across|over (?:all|\d+)|合计|共)(?![a-z])/;
+const PER_AFTER = new RegExp(`^(?:${PER_GPU}| ?(?:on )?each(?![a-z]))`);
 
 function scopeOf(reading: Reading, found: Found): Scope {
   const tail = after(reading.text, found.end, 24);
@@ -44,18 +47,23 @@ interface Rule {
 /** From the surest wording to the weakest; each takes what it reads. */
 const RULES: readonly Rule[] = [
   {
-    pattern: /\b(?:samples|imgs|images|img|batch(?:_?size)?)_per_(?:gpu|device|card|replica)["']?\s?[=:]\s?(\d{1,5})/g,
+    pattern: /\b(?:samples|imgs|images|img|batch(?:_?size)?)_per_(?:gpu|device|card|replica)["']? ?[=:] ?(\d{1,5})/g,
     scope: 'per_gpu',
     rank: 8,
   },
-  { pattern: /\bper_(?:device|gpu)_(?:train_)?batch_?size["']?\s?[=: ]\s?(\d{1,5})/g, scope: 'per_gpu', rank: 8 },
-  { pattern: /\bims_per_batch["']?\s?[=: ]\s?(\d{1,5})/g, scope: 'total', rank: 8 },
-  { pattern: /\b(?:total|global|effective)_(?:train_)?batch_?size["']?\s?[=: ]\s?(\d{1,5})/g, scope: 'total', rank: 8 },
-  { pattern: /\btrain_micro_batch_size_per_gpu["']?\s?[=: ]\s?(\d{1,5})/g, scope: 'per_gpu', rank: 8 },
+  { pattern: /\bper_(?:device|gpu)_(?:train_)?batch_?size["']? ?[=: ] ?(\d{1,5})/g, scope: 'per_gpu', rank: 8 },
+  { pattern: /\bims_per_batch["']? ?[=: ] ?(\d{1,5})/g, scope: 'total', rank: 8 },
+  { pattern: /\b(?:total|global|effective)_(?:train_)?batch_?size["']? ?[=: ] ?(\d{1,5})/g, scope: 'total', rank: 8 },
+  { pattern: /\btrain_micro_batch_size_per_gpu["']? ?[=: ] ?(\d{1,5})/g, scope: 'per_gpu', rank: 8 },
+  {
+    pattern: new RegExp(`(?<![\\d.x])(\\d{1,4}) ?(?:张图?|images?|imgs?|个)?${PER_GPU}${NOT_PREFIX}`, 'g'),
+    scope: 'per_gpu',
+    rank: 7,
+  },
   // 每卡2张, 每张卡放 2 张图, per card 4; 单卡 needs its noun, or it counts GPUs.
   {
     pattern: new RegExp(
-      `(?:每(?:一|1)?(?:张|块|个)?(?:显|gpu)?卡|每(?:个)?gpu|1张卡|per[- ](?:gpu|card))(?:上)?\\s?(?:的)?(?:${BATCH_WORD})?${LINKS}(?:塞|跑|吃|分|装)?${NUMBER}(?!\\s?(?:g|gb|块钱|元|类)(?![a-z]))(?:\\s?(?:张图?|images?|imgs?|个样本|幅))?`,
+      `(?:每(?:一|1)?(?:张|块|个)?(?:显|gpu)?卡|每(?:个)?gpu|[1一]张卡|per[- ](?:gpu|card))(?:上)? ?(?:的)?(?:${BATCH_WORD})?${LINKS}(?:塞|跑|吃|分|装)?${NUMBER}(?! ?(?:g|gb|块钱|元|类)(?![a-z]))(?: ?(?:张图?|images?|imgs?|个样本|幅))?`,
       'g',
     ),
     scope: 'per_gpu',
@@ -63,53 +71,54 @@ const RULES: readonly Rule[] = [
   },
   {
     pattern:
-      /单卡\s?(?:上)?(?:只|能|就|可以)?\s?(?:放|塞|跑|装|开)\s?(?:得下)?(?:了)?\s?(\d{1,4})\s?(?:张|个)?(?![\d.]|\s?(?:卡|轮|步))/g,
+      /单卡 ?(?:上)?(?:只|能|就|可以)? ?(?:放|塞|跑|装|开) ?(?:得下)?(?:了)? ?(\d{1,4}) ?(?:张|个)?(?![\d.]| ?(?:卡|轮|步))/g,
     scope: 'per_gpu',
     rank: 7,
   },
   {
     pattern: new RegExp(
-      `(?:总(?:的|共)?|全局|global|total|overall|effective|等效|有效)\\s?(?:的)?\\s?${BATCH_WORD}${LINKS}${NUMBER}`,
+      `(?:总(?:的|共)?|全局|global|total|overall|effective|等效|有效) ?(?:的)? ?${BATCH_WORD}${LINKS}${NUMBER}`,
       'g',
     ),
     scope: 'total',
     rank: 7,
   },
   {
-    pattern: new RegExp(`${BATCH_WORD}\\s?\\(?(?:total|global|overall|总(?:共|的)?|合计)\\)?${LINKS}${NUMBER}`, 'g'),
+    pattern: new RegExp(`${BATCH_WORD} ?\\(?(?:total|global|overall|总(?:共|的)?|合计)\\)?${LINKS}${NUMBER}`, 'g'),
     scope: 'total',
     rank: 7,
   },
   { pattern: new RegExp(`${BATCH_WORD}${LINKS}${NUMBER}${PER_GPU}`, 'g'), scope: 'per_gpu', rank: 7 },
-  { pattern: new RegExp(`${BATCH_WORD}${LINKS}${NUMBER}(?!\\s?(?:gpus?|cards?|张卡|块卡|卡)(?![a-z]))`, 'g'), rank: 6 },
-  {
-    pattern: new RegExp(`(?<![\\d.x])(\\d{1,4})\\s?(?:张图?|images?|imgs?|个)?${PER_GPU}`, 'g'),
-    scope: 'per_gpu',
-    rank: 7,
-  },
+  { pattern: new RegExp(`${BATCH_WORD}${LINKS}${NUMBER}(?! ?(?:gpus?|cards?|张卡|块卡|卡)(?![a-z]))`, 'g'), rank: 6 },
   {
     pattern:
-      /(?<![\d.x])(\d{1,4})\s?(?:imgs?|images?|samples?|pics?|crops?)\s(?:on|each|per batch|a batch|per step|at (?:a time|once)|in a batch)(?![a-z])/g,
+      /(?<![\d.x])(\d{1,4}) ?(?:imgs?|images?|samples?|pics?|crops?)\s(?:on|each|per batch|a batch|per step|at (?:a time|once)|in a batch)(?![a-z])/g,
     rank: 5,
   },
-  { pattern: /(?:1个?|每个?|一个?)\s?batch\s?(\d{1,4})\s?张?/g, rank: 6 },
-  { pattern: /(?<![\d.x])(\d{1,4})\s?(?:张图?|个)?\s?(?:每|一个?|1个?|per )\s?batch(?![a-z])/g, rank: 5 },
+  { pattern: /(?:1个?|每个?|一个?) ?batch ?(\d{1,4}) ?张?/g, rank: 6 },
+  { pattern: /(?<![\d.x])(\d{1,4}) ?(?:张图?|个)? ?(?:每|一个?|1个?|per ) ?batch(?![a-z])/g, rank: 5 },
   {
     pattern:
-      /\b(?:total|总共|一共|总)\s?(?:of |是|就)?(\d{1,5})(?=\s?(?:张图?|images?|imgs?)?\s?(?:on|over|across|分|摊)\s?(?:those|these|all|the|到|在|\d)?)/g,
+      /\b(?:total|总共|一共|总) ?(?:of |是|就)?(\d{1,5})(?= ?(?:张图?|images?|imgs?)? ?(?:on|over|across|分|摊) ?(?:those|these|all|the|到|在|\d)?)/g,
     scope: 'total',
     rank: 6,
   },
   {
-    pattern: /(?<![\d.x])(\d{1,5})\s(?:images? |imgs? )?(?:in )?total(?![a-z])(?!\s?(?:budget|cost|epochs?|iter))/g,
+    pattern: /(?<![\d.x])(\d{1,5})\s(?:images? |imgs? )?(?:in )?total(?![a-z])(?! ?(?:budget|cost|epochs?|iter))/g,
     scope: 'total',
     rank: 5,
   },
+  {
+    pattern:
+      /(?:set|setting|use|using|put|run|running|fit|holds?|holding|takes?|设了?|放了?|开了?|用了?) (?:bs |batch )?(\d{1,4})(?= (?:on (?:it|that|this|one|each|a|the|my)|there|images|imgs|at (?:a time|once))(?![a-z]))/g,
+    rank: 4,
+  },
+  { pattern: /单卡 ?(\d{1,3})(?=\s*(?:$|[,.;!?\n]|张))/g, scope: 'per_gpu', rank: 4 },
 ];
 
 /** "8 gpus x 2", "8卡x2", "4 GPU × 每卡2": the second number is per GPU. */
 const CARDS_TIMES =
-  /(?<![\d.x])(\d{1,3})\s?(?:张|块)?\s?(?:gpus?|cards?|卡)\s?x\s?(?:每卡|batch|bs)?\s?(\d{1,4})(?!\d|\s?x)/g;
+  /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡) ?x ?(?:每卡|batch|bs)? ?(\d{1,4})(?!\d| ?x)/g;
 
 function readRule(reading: Reading, { pattern, scope, rank }: Rule): readonly Candidate<Batch>[] {
   return take(reading, pattern, ({ groups }) => {
@@ -119,7 +128,8 @@ function readRule(reading: Reading, { pattern, scope, rank }: Rule): readonly Ca
     const size = Number(found.groups.find((group) => group !== ''));
     const numberAt = found.start + found.all.lastIndexOf(String(size));
     const ownScope = scope ?? scopeOf(reading, found);
-    return { value: { size, scope: ownScope }, rank, start: numberAt, end: found.end };
+    const evaluates = /(?:val|test|eval)(?:idation)?_?(?:data)?loader/.test(before(reading.text, found.start, 60));
+    return { value: { size, scope: ownScope }, rank: evaluates ? rank - 6 : rank, start: numberAt, end: found.end };
   });
 }
 

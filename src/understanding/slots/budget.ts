@@ -2,9 +2,9 @@ import { type Cue, words } from '../lexicon/lexicon.ts';
 import { after, before, erase, type Found, find, type Reading } from '../reading.ts';
 import type { Budget, SlotChange } from '../understanding.ts';
 
-const CURRENCY_BEFORE = /(¥|rmb|cny|人民币)\s?$|(\$|usd|us\$|美元)\s?$/;
+const CURRENCY_BEFORE = /(¥|rmb|cny|人民币) ?$|(\$|usd|us\$|美元) ?$/;
 const CURRENCY_AFTER = new RegExp(
-  `^\\s?(?:(${words('cny')}|块钱?(?=\\s?(?:$|[/,.;!?\\n)每一1以之内左上封够人行吧呢的就预]|per|an? |h|月|天|小时|钟|max|budget)))|(${words('usd')}))`,
+  `^ ?(?:(${words('cny')}|块钱?(?= ?(?:$|[/,.;!?\\n)每一1以之内左上封够人行吧呢的就预]|per|an? |h|月|天|小时|钟|max|budget)))|(${words('usd')}))`,
 );
 const UNIT: readonly { readonly period: 'hour' | 'day' | 'month'; readonly cue: Cue }[] = [
   { period: 'hour', cue: 'hour' },
@@ -20,28 +20,28 @@ const EACH = '(?:\\/|每|一|1|per|an?|each|a single)';
 
 const PERIOD_AFTER = UNIT.map(({ period, cue }) => ({
   period,
-  pattern: new RegExp(`^\\s?(?:的|max|以内|tops)?\\s?${EACH}\\s?${words(cue)}`),
+  pattern: new RegExp(`^ ?(?:的|max|以内|tops)? ?${EACH} ?${words(cue)}`),
 }));
 const PERIOD_BEFORE = UNIT.map(({ period, cue }) => ({
   period,
   pattern: new RegExp(
-    `(?:${EACH}\\s?${words(cue)}|${words(ADVERB.find((one) => one.period === period)?.cue ?? 'hourly')}${period === 'month' ? '|(?<![个\\d])月' : ''})[^\\d,;!?]{0,12}$`,
+    `(?:${EACH} ?${words(cue)}|${words(ADVERB.find((one) => one.period === period)?.cue ?? 'hourly')}${period === 'month' ? '|(?<![个\\d])月' : ''})[^\\d,;!?]{0,12}$`,
   ),
 }));
 const ADVERB_AFTER = ADVERB.map(({ period, cue }) => ({
   period,
-  pattern: new RegExp(`^\\s?(?:,|的)?\\s?${words(cue)}`),
+  pattern: new RegExp(`^ ?(?:,|的)? ?${words(cue)}`),
 }));
 const RUN_NEAR = new RegExp(words('perRun'));
 const BUDGET_BEFORE = new RegExp(`${words('budget')}(?:[^\\d,;!?\\n]{0,8}|[^\\d;!?\\n]{0,3})$`);
-const LIMIT_AFTER = new RegExp(`^\\s?${words('limit')}`);
+const LIMIT_AFTER = new RegExp(`^ ?${words('limit')}`);
 /** The number counts something else. */
 const OTHER_UNIT =
-  /^\s?(?:g(?:i?b)?(?![a-z])|mb|mib|张|卡|个(?!月)|类|x\s?\d|px|像素|%|步|轮|次|epochs?|iters?|iterations?|gpus?|cards?|images?|imgs?|classes|k\s?(?:iter|步)|p\b|倍|小时(?!\s?\d)|天(?!\s?\d)|块(?:卡|显卡|gpu|[a-z])|分钟|steps?|核|vcpu|hours?|days?|months?|h\b)/;
-const OTHER_KEY = /(?:batch|bs|size|crop|[a-z_]{3,}\s?=|\dx|x|-|类|尺寸|每卡|epochs?|top)\s?$/;
+  /^ ?(?:g(?:i?b)?(?![a-z])|mb|mib|张|卡|个(?!月)|类|x ?\d|px|像素|%|步|轮|次|epochs?|iters?|iterations?|gpus?|cards?|images?|imgs?|classes|k ?(?:iter|步)|p\b|倍|小时(?! ?\d)|天(?! ?\d)|块(?:卡|显卡|gpu|[a-z])|分钟|steps?|核|vcpu|hours?|days?|months?|h\b)/;
+const OTHER_KEY = /(?:batch|bs|size|crop|[a-z_]{3,} ?=|\dx|x|-|类|尺寸|每卡|epochs?|top) ?$/;
 
-const AMOUNT = /(?<![\d.a-z_])(\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d{1,9}(?:\.\d{1,4})?)\s?(k|w)?(?![a-z\d]*[a-z]\d)/g;
-const RANGE_NEXT = /^\s?(?:[-~到至]|to)\s?\d/;
+const AMOUNT = /(?<![\d.a-z_])(\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d{1,9}(?:\.\d{1,4})?) ?(k|w)?(?![a-z\d]*[a-z]\d)/g;
+const RANGE_NEXT = /^ ?(?:[-~到至]|to) ?\d/;
 
 export interface BudgetContext {
   readonly held: Budget | undefined;
@@ -114,7 +114,7 @@ function amountOf({ groups }: Found): number {
   return Math.round(Number((groups[0] ?? '').replaceAll(',', '')) * scale * 100) / 100;
 }
 
-const YEARLY = new RegExp(`^[^\\d,;]{0,3}${EACH}\\s?${words('year')}`);
+const YEARLY = new RegExp(`^[^\\d,;]{0,3}${EACH} ?${words('year')}`);
 
 function toBudget(reading: Reading, found: Found, signs: Signs, held: Budget | undefined): Budget {
   const amount = amountOf(found);
@@ -128,7 +128,7 @@ function toBudget(reading: Reading, found: Found, signs: Signs, held: Budget | u
 const PERIOD_ALONE = UNIT.map(({ period, cue }, index) => ({
   period,
   pattern: new RegExp(
-    `^[^\\d]{0,6}(?:(?:${EACH}|按)\\s?${words(cue)}|${words(ADVERB[index]?.cue ?? 'hourly')})[^\\d]{0,8}$`,
+    `^[^\\d]{0,6}(?:(?:${EACH}|按) ?${words(cue)}|${words(ADVERB[index]?.cue ?? 'hourly')})[^\\d]{0,8}$`,
   ),
 }));
 const RUN_ALONE = new RegExp(`^[^\\d]{0,6}${words('perRun')}[^\\d]{0,8}$`);

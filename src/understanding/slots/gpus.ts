@@ -7,22 +7,27 @@ import type { Vocabulary } from '../vocabulary.ts';
 
 const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number; readonly rank: number }[] = [
   {
-    pattern: /--?(?:nproc[-_]per[-_]node|num[-_]gpus|n[-_]?gpus?|gpus|devices|world[-_]size)[= ]\s?(\d{1,4})/g,
-    rank: 8,
-  },
-  {
-    pattern: /\b(?:num_gpus|n_gpus?|ngpus?|gpus|devices|world_size|gpu_num|num_devices)["']?\s?[=:]\s?(\d{1,4})(?!\d)/g,
+    pattern:
+      /(?:卡数|(?:显卡|gpu) ?(?:的)?(?:数量?|个数)|number of (?:gpus|cards)|gpu count)(?: |[:=是为到改换成加减降]|to|is){0,6}(\d{1,4})/g,
     rank: 7,
   },
   {
-    pattern: /(?<![\d.x/])(\d{1,3})\s?(?:张|块|个|x)?\s?(?:显|gpu)?卡(?!\s?(?:图|能?放|能?塞|能?跑几|x\s?\d))/g,
+    pattern: /--?(?:nproc[-_]per[-_]node|num[-_]gpus|n[-_]?gpus?|gpus|devices|world[-_]size)[= ] ?(\d{1,4})/g,
+    rank: 8,
+  },
+  {
+    pattern: /\b(?:num_gpus|n_gpus?|ngpus?|gpus|devices|world_size|gpu_num|num_devices)["']? ?[=:] ?(\d{1,4})(?!\d)/g,
+    rank: 7,
+  },
+  {
+    pattern: /(?<![\d.x/])(\d{1,3}) ?(?:张|块|个|x)? ?(?:显|gpu)?卡(?! ?(?:图|能?放|能?塞|能?跑几|x ?\d))/g,
     rank: 5,
   },
   {
-    pattern: /(?<![\d.x/])(\d{1,3})\s?(?:x\s?)?(?:nvidia\s)?(?:gpus?|cards?|graphics cards?|boards?)(?![a-z_])/g,
+    pattern: /(?<![\d.x/])(\d{1,3}) ?(?:x ?)?(?:nvidia\s)?(?:gpus?|cards?|graphics cards?|boards?)(?![a-z_])/g,
     rank: 5,
   },
-  { pattern: /(?<![\d.x/])(\d{1,3})\s?(?:张|块|个)\s?gpus?/g, rank: 5 },
+  { pattern: /(?<![\d.x/])(\d{1,3}) ?(?:张|块|个) ?gpus?/g, rank: 5 },
   {
     pattern:
       /单机单卡|单张?(?:显)?卡|单(?:块|个|张)(?:显卡|gpu)?|单gpu|\bsingle[- ](?:gpu|card)\b|\b(?:just|only) (?:1|one) (?:gpu|card)\b/g,
@@ -37,10 +42,10 @@ const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number;
 ];
 
 const NODES =
-  /(?<![\d.x])(\d{1,3})\s?(?:台?机器?|台|nodes?|machines?)\s?(?:,|x|with|each|每台|共)?\s?(?:每台|每机|x)?\s?(\d{1,2})\s?(?:卡|张卡|gpus?|cards?)/g;
-const VISIBLE = /cuda_visible_devices\s?=\s?["']?(\d+(?:,\d+)*)/g;
+  /(?<![\d.x])(\d{1,3}) ?(?:台?机器?|台|nodes?|machines?) ?(?:,|x|with|each|每台|共)? ?(?:每台|每机|x)? ?(\d{1,2}) ?(?:卡|张卡|gpus?|cards?)/g;
+const VISIBLE = /cuda_visible_devices ?= ?["']?(\d+(?:,\d+)*)/g;
 /** "再加一张卡", "每张卡", "第 2 张卡": no count of what is used. */
-const NOT_COUNTED = /(?:再加|多加|加|增加|每|第|another|extra|多买|再买|more|任意|哪)\s?$/;
+const NOT_COUNTED = /(?:再加|多加|加|增加|每|第|another|extra|多买|再买|more|任意|哪) ?$/;
 
 function readCounts(reading: Reading): readonly Candidate<number>[] {
   const visible = take(reading, VISIBLE).map(({ start, end, groups }) => ({
@@ -85,12 +90,14 @@ function sameCard(left: GpuMention, right: GpuMention): boolean {
 
 /** "V100 … 32G 的卡": a bare memory size completes the card that was named before it. */
 function mergeMentions(mentions: readonly GpuSpan[]): readonly GpuSpan[] {
-  return mentions.reduce<readonly GpuSpan[]>((merged, mention) => {
+  const merged: GpuSpan[] = [];
+  for (const mention of mentions) {
     const twin = merged.findIndex((one) => sameCard(one.gpu, mention.gpu));
     const known = merged[twin];
-    if (known === undefined) return [...merged, mention];
-    return merged.with(twin, { ...known, gpu: { ...known.gpu, ...mention.gpu }, count: known.count ?? mention.count });
-  }, []);
+    if (known === undefined) merged.push(mention);
+    else merged[twin] = { ...known, gpu: { ...known.gpu, ...mention.gpu }, count: known.count ?? mention.count };
+  }
+  return merged;
 }
 
 /** Cards that are named side by side ("T4 和 V100", "A10 vs L20") are meant together. */

@@ -1,5 +1,5 @@
 import { words } from '../lexicon/lexicon.ts';
-import { type Reading, take } from '../reading.ts';
+import { erase, type Reading, take } from '../reading.ts';
 import type { Slots } from '../understanding.ts';
 import type { Vocabulary } from '../vocabulary.ts';
 import { dropEmpty } from './training.ts';
@@ -19,7 +19,7 @@ const REGIONS: readonly (readonly [words: string, region: string])[] = [
   ['成都|chengdu', 'cn-chengdu'],
   ['南京|nanjing', 'cn-nanjing'],
   ['福州|fuzhou', 'cn-fuzhou'],
-  ['武汉|wuhan(?!\\s?(?:university|building|land))', 'cn-wuhan-lr'],
+  ['武汉|wuhan(?! ?(?:university|building|land))', 'cn-wuhan-lr'],
   ['香港|hong ?kong', 'cn-hongkong'],
   ['新加坡|singapore', 'ap-southeast-1'],
   ['马来西亚|吉隆坡|malaysia|kuala lumpur', 'ap-southeast-3'],
@@ -70,8 +70,6 @@ export function readDataset(reading: Reading, vocabulary: Vocabulary): Pick<Slot
   const latin = vocabulary.datasets.find(reading.rest).at(-1);
   const chinese = take(reading, vocabulary.chineseDatasets.pattern).at(-1);
   const dataset = latin?.value ?? vocabulary.chineseDatasets.byName.get(chinese?.all ?? '');
-  if (latin !== undefined)
-    reading.rest =
-      reading.rest.slice(0, latin.start) + '\ue000'.repeat(latin.end - latin.start) + reading.rest.slice(latin.end);
+  erase(reading, latin === undefined ? [] : [latin]);
   return dropEmpty({ dataset: dataset?.id ?? null, numClasses: dataset?.numClasses ?? null });
 }

@@ -10,52 +10,51 @@ const DAY = words('day');
 const FINISH = '(?:跑完|训完|训练完|练完|搞定|出结果|完成|跑得完|训得完|结束|done|finish(?:ed)?|complete(?:d)?)';
 
 const ITERATIONS =
-  /(?<![\d.])(\d{1,7}(?:\.\d)?)\s?(k|m)?\s?(?:次|个)?\s?(?:iter(?:ation)?s?|steps?|步|迭代|it\b)(?![a-z/])|\b(?:max_?iters?|max_?steps|num_?iters|iters|total_?iters|iterations|max_epochs_iters)["']?\s?[=:]\s?(\d{1,7})|(?<![\d.])(\d{2,3})(k)\s?(?:schedule|sched)/g;
+  /(?<![\d.])(\d{1,7}(?:\.\d)?) ?(k|m)? ?(?:次|个)? ?(?:iter(?:ation)?s?|steps?|步|迭代|it\b)(?![a-z/])|\b(?:max_?iters?|max_?steps|num_?iters|iters|total_?iters|iterations|max_epochs_iters)["']? ?[=:] ?(\d{1,7})|(?<![\d.])(\d{2,3})(k) ?(?:schedule|sched)/g;
 const EPOCHS =
-  /(?<![\d.])(\d{1,5})\s?(?:个)?\s?(?:epochs?|eps?\b|轮|代(?!码))|\b(?:max_?epochs?|num_?(?:train_)?epochs?|epochs?)["']?\s?(?:[=:]|是|为)?\s?(\d{1,5})(?![\d.])|--epochs[= ](\d{1,5})/g;
+  /(?<![\d.])(\d{1,5}) ?(?:个)? ?(?:epochs?|eps?\b|轮|代(?!码))|\b(?:max_?epochs?|num_?(?:train_)?epochs?|epochs?)["']? ?(?:[=:]|是|为)? ?(\d{1,5})(?![\d.])|--epochs[= ](\d{1,5})/g;
 const IMAGES =
-  /(?:数据集?|训练集|样本|dataset|data|training set|train set|图片?)\s?(?:一共|总共|大概|大约|约|有|共|is|of|has|about|around|:|=|是|就|只有){0,3}\s?(\d{2,8})(k)?\s?(?:张|幅|images?|pictures?|imgs?|samples?|多张|来张)|(?<![\d.])(\d{2,8})(k)?\s?(?:张|幅)?\s?(?:训练图片?|训练样本|训练集|training images|train images|training samples|images in (?:the )?(?:train|data))|(?<![\d.])(\d{3,8})(k)?\s?(?:张图片?|张照片|幅图像?|images|photos|pictures)(?!\s?(?:per|\/|每|一))/g;
+  /(?:数据集?|训练集|样本|dataset|data|training set|train set|图片?) ?(?:一共|总共|大概|大约|约|有|共|is|of|has|about|around|:|=|是|就|只有){0,3} ?(\d{2,8})(k)? ?(?:张|幅|images?|pictures?|imgs?|samples?|多张|来张)|(?<![\d.])(\d{2,8})(k)? ?(?:张|幅)? ?(?:训练图片?|训练样本|训练集|training images|train images|training samples|images in (?:the )?(?:train|data))|(?<![\d.])(\d{3,8})(k)? ?(?:张图片?|张照片|幅图像?|images|photos|pictures)(?! ?(?:per|\/|每|一))/g;
 const DEADLINES: readonly { readonly pattern: RegExp; readonly hours: number }[] = [
   {
     pattern: new RegExp(
-      `(?<![\\d.])(\\d{1,4}(?:\\.\\d)?)\\s?${HOUR}\\s?(?:之?内|以内|就)?\\s?(?:要|能|得|就|可以|想)?\\s?(?:把它)?${FINISH}`,
+      `(?<![\\d.])(\\d{1,4}(?:\\.\\d)?) ?${HOUR} ?(?:之?内|以内|就)? ?(?:要|能|得|就|可以|想)? ?(?:把它)?${FINISH}`,
       'g',
     ),
     hours: 1,
   },
   {
     pattern: new RegExp(
-      `(?<![\\d.])(\\d{1,3}(?:\\.\\d)?)\\s?${DAY}\\s?(?:之?内|以内|就)?\\s?(?:要|能|得|就|可以|想)?\\s?(?:把它)?${FINISH}`,
+      `(?<![\\d.])(\\d{1,3}(?:\\.\\d)?) ?${DAY} ?(?:之?内|以内|就)? ?(?:要|能|得|就|可以|想)? ?(?:把它)?${FINISH}`,
       'g',
     ),
     hours: 24,
   },
   {
     pattern:
-      /(?:within|in (?:under|less than)?|under|less than|deadline(?: is| of)?|done in|finish(?:ed|es)? in|no more than)\s?(?:an?\s)?(\d{1,4}(?:\.\d)?)?\s?(?:hours?|hrs?|h)(?![a-z])(?!\s?(?:budget|per))/g,
+      /(?:within|in (?:under|less than)?|under|less than|deadline(?: is| of)?|done in|finish(?:ed|es)? in|no more than) ?(?:an?\s)?(\d{1,4}(?:\.\d)?)? ?(?:hours?|hrs?|h)(?![a-z])(?! ?(?:budget|per))/g,
     hours: 1,
   },
   {
     pattern:
-      /(?:within|in (?:under|less than)?|under|less than|deadline(?: is| of)?|done in|finish(?:ed|es)? in|no more than)\s?(?:an?\s|one\s)?(\d{1,3}(?:\.\d)?)?\s?(?:days?)(?![a-z])/g,
+      /(?:within|in (?:under|less than)?|under|less than|deadline(?: is| of)?|done in|finish(?:ed|es)? in|no more than) ?(?:an?\s|one\s)?(\d{1,3}(?:\.\d)?)? ?(?:days?)(?![a-z])/g,
     hours: 24,
   },
-  { pattern: /(?<![\d.])(\d{1,3})\s?个?(?:小时|钟头)(?:之?内|以内)/g, hours: 1 },
-  { pattern: /(?<![\d.])(\d{1,3})\s?天(?:之?内|以内)/g, hours: 24 },
-  { pattern: /(?:半天|half a day)\s?(?:之?内)?\s?(?:能|要|就)?(?:跑完|训完|搞定)/g, hours: 12 },
+  { pattern: /(?<![\d.])(\d{1,3}) ?个?(?:小时|钟头)(?:之?内|以内)/g, hours: 1 },
+  { pattern: /(?<![\d.])(\d{1,3}) ?天(?:之?内|以内)/g, hours: 24 },
+  { pattern: /(?:半天|half a day) ?(?:之?内)? ?(?:能|要|就)?(?:跑完|训完|搞定)/g, hours: 12 },
   {
     pattern:
-      /(?:明早|明天早上|过夜|一晚上?|overnight|by tomorrow(?: morning)?)\s?(?:之?前|要|能|就)?(?:跑完|训完|搞定|出结果|done)?/g,
+      /(?:明早|明天早上|过夜|一晚上?|overnight|by tomorrow(?: morning)?) ?(?:之?前|要|能|就)?(?:跑完|训完|搞定|出结果|done)?/g,
     hours: 12,
   },
   {
-    pattern:
-      /(?<![\d.])(\d{1,2})\s?(?:周|个?星期|weeks?)\s?(?:之?内|以内)?\s?(?:要|能|得|就)?\s?(?:跑完|训完|搞定|完成)/g,
+    pattern: /(?<![\d.])(\d{1,2}) ?(?:周|个?星期|weeks?) ?(?:之?内|以内)? ?(?:要|能|得|就)? ?(?:跑完|训完|搞定|完成)/g,
     hours: 168,
   },
 ];
 const MONTHLY_HOURS =
-  /(?:每|一|1)个?月\s?(?:大概|大约|就|只)?\s?(?:用|跑|训|开)\s?(\d{1,3})\s?个?小时|(\d{1,3})\s?hours? (?:a|per|each) month|每天\s?(?:大概|就|只)?\s?(?:用|跑|训|开)\s?(\d{1,2})\s?个?小时|(\d{1,2})\s?hours? (?:a|per|each) day/g;
+  /(?:每|一|1)个?月 ?(?:大概|大约|就|只)? ?(?:用|跑|训|开) ?(\d{1,3}) ?个?小时|(\d{1,3}) ?hours? (?:a|per|each) month|每天 ?(?:大概|就|只)? ?(?:用|跑|训|开) ?(\d{1,2}) ?个?小时|(\d{1,2}) ?hours? (?:a|per|each) day/g;
 const DAYS_PER_MONTH = 30;
 
 function countOf({ groups }: Found): number | null {

@@ -11,8 +11,10 @@ interface Size {
 type Sizes = Pick<Slots, 'imageHeight' | 'imageWidth' | 'inputChannels' | 'batchSize'>;
 
 const MIN_SIDE = 16;
+/** Smaller sides in a list of numbers are strides, dilations or channels. */
+const MIN_SHAPE_SIDE = 32;
 const MAX_SIDE = 100_000;
-const SIDE = '(\\d{2,6})(?:\\s?(?:px|pixels?|像素))?';
+const SIDE = '(\\d{2,6})(?: ?(?:px|pixels?|像素))?';
 /** 1k, 2k, 4k as sides: multiples of 1024. */
 const K_SIDE = '([1248])k';
 
@@ -53,24 +55,22 @@ function candidate(reading: Reading, found: Found, size: Size): readonly Candida
 
 const H = '(?:h(?:eight)?|img_?h(?:eight)?|image_?height|高度?|长)';
 const W = '(?:w(?:idth)?|img_?w(?:idth)?|image_?width|宽度?)';
-const LINK = '\\s?(?:[:=是为]|of)?\\s?';
+const LINK = ' ?(?:[:=是为]|of)? ?';
 const LABELLED: readonly { readonly pattern: RegExp; readonly heightFirst: boolean }[] = [
   {
-    pattern: new RegExp(`(?<![a-z])${H}${LINK}${SIDE}\\s?[,x&和]?\\s?(?:and )?(?<![a-z])${W}${LINK}${SIDE}`, 'g'),
+    pattern: new RegExp(`(?<![a-z])${H}${LINK}${SIDE} ?[,x&和]? ?(?:and )?(?<![a-z])${W}${LINK}${SIDE}`, 'g'),
     heightFirst: true,
   },
   {
-    pattern: new RegExp(`(?<![a-z])${W}${LINK}${SIDE}\\s?[,x&和]?\\s?(?:and )?(?<![a-z])${H}${LINK}${SIDE}`, 'g'),
+    pattern: new RegExp(`(?<![a-z])${W}${LINK}${SIDE} ?[,x&和]? ?(?:and )?(?<![a-z])${H}${LINK}${SIDE}`, 'g'),
     heightFirst: false,
   },
   {
-    pattern:
-      /(\d{2,6})\s?(?:px )?(?:high|tall|h\b|\(h\))\s?[,x&]?\s?(?:by |and )?(\d{2,6})\s?(?:px )?(?:wide|w\b|\(w\))/g,
+    pattern: /(\d{2,6}) ?(?:px )?(?:high|tall|h\b|\(h\)) ?[,x&]? ?(?:by |and )?(\d{2,6}) ?(?:px )?(?:wide|w\b|\(w\))/g,
     heightFirst: true,
   },
   {
-    pattern:
-      /(\d{2,6})\s?(?:px )?(?:wide|w\b|\(w\))\s?[,x&]?\s?(?:by |and )?(\d{2,6})\s?(?:px )?(?:high|tall|h\b|\(h\))/g,
+    pattern: /(\d{2,6}) ?(?:px )?(?:wide|w\b|\(w\)) ?[,x&]? ?(?:by |and )?(\d{2,6}) ?(?:px )?(?:high|tall|h\b|\(h\))/g,
     heightFirst: false,
   },
 ];
@@ -108,7 +108,7 @@ function shapeOfFour([n, a, b, c]: readonly [number, number, number, number]): S
 }
 
 const SHAPE =
-  /[([]?\s?(?<![\d.x])(\d{1,4})\s?[x,]\s?(\d{1,5})\s?[x,]\s?(\d{2,5}|[1-4])(?:\s?[x,]\s?(\d{1,5}))?(?![\dx.])\s?[)\]]?/g;
+  /[([]? ?(?<![\d.x])(\d{1,4}) ?[x,] ?(\d{1,5}) ?[x,] ?(\d{2,5}|[1-4])(?: ?[x,] ?(\d{1,5}))?(?![\dx.]) ?[)\]]?/g;
 
 function readShapes(reading: Reading): { readonly sizes: readonly Candidate<Size>[]; readonly extra: Sizes } {
   let extra: Sizes = {};
@@ -117,27 +117,27 @@ function readShapes(reading: Reading): { readonly sizes: readonly Candidate<Size
     const separated = /x.*x/.test(match.all) || /^[([]/.test(match.all);
     const [a = 0, b = 0, c = 0, d] = numbers;
     const shape = !separated ? null : d === undefined ? shapeOfThree([a, b, c]) : shapeOfFour([a, b, c, d]);
-    if (shape === null) return [];
+    if (shape === null || Math.min(shape.size.height, shape.size.width) < MIN_SHAPE_SIDE) return [];
+    const sizes = candidate(reading, match, shape.size);
+    if (sizes.length === 0) return [];
     extra = {
       ...extra,
       ...(shape.channels === undefined || shape.channels === 3 ? {} : { inputChannels: shape.channels }),
       ...(shape.batch === undefined ? {} : { batchSize: shape.batch }),
     };
-    return candidate(reading, match, shape.size);
+    return sizes;
   });
   erase(reading, found);
   return { sizes: found, extra };
 }
 
 const ORDER_AFTER =
-  /^\s?(?:px|像素)?\s?[([]?\s?(h|height|高|w|width|宽)\s?(?:x|\*|,|\/|by)?\s?(w|width|宽|h|height|高)\s?[)\]]?(?![a-z])/;
-const ORDER_BEFORE = /(?:w|宽|width)\s?x?\s?(?:h|高|height)\s?[:=是)]?\s?$/;
-const PAIR = new RegExp(`(?<![\\d.x-])(?:${SIDE}|${K_SIDE})\\s?x\\s?(?:${SIDE}|${K_SIDE})(?!\\s?x?\\d)`, 'g');
+  /^ ?(?:px|像素)? ?[([]? ?(h|height|高|w|width|宽) ?(?:x|\*|,|\/|by)? ?(w|width|宽|h|height|高) ?[)\]]?(?![a-z])/;
+const ORDER_BEFORE = /(?:w|宽|width) ?x? ?(?:h|高|height) ?[:=是)]? ?$/;
+const PAIR = new RegExp(`(?<![\\d.x-])(?:${SIDE}|${K_SIDE}) ?x ?(?:${SIDE}|${K_SIDE})(?! ?x?\\d)`, 'g');
 /** crop_size=(512, 1024), 改成932,932: a comma between sides, where words say that sides are meant. */
-const COMMA_PAIR = /[([]?\s?(?<![\d.,])(\d{2,5})\s?[,/]\s?(\d{2,5})(?![\d.])\s?[)\]]?/g;
-const COMMA_CUE = new RegExp(
-  `(?:${words('crop')}|改成|换成|resolution|shape|图|scale|\\()[^,;\\d]{0,10}[=:(\\[]?\\s?$`,
-);
+const COMMA_PAIR = /[([]? ?(?<![\d.,])(\d{2,5}) ?[,/] ?(\d{2,5})(?![\d.]) ?[)\]]?/g;
+const COMMA_CUE = new RegExp(`(?:${words('crop')}|改成|换成|resolution|shape|图|scale|\\()[^,;\\d]{0,10}[=:(\\[]? ?$`);
 
 function sideOf(pixels: string | undefined, kilo: string | undefined): number {
   return pixels !== undefined && pixels !== '' ? Number(pixels) : Number(kilo ?? 0) * 1024;
@@ -174,27 +174,27 @@ function readPairs(reading: Reading, widthFirst: boolean): readonly Candidate<Si
 const CROP_WORDS =
   '(?:crop(?:s|ped)?(?:[_ -]?size)?|img[_ -]?(?:size|sz)|imgsz|imgsize|image[_ -]?size|input[_ -]?(?:size|shape)?|resolution|res|size|patch(?:es)?(?:[_ -]?size)?|tiles?(?:[_ -]?size)?|resiz(?:e|ed)(?: to)?|裁剪?(?:成|到|为)?|切(?:成|片)?|尺寸|分辨率|输入(?:尺寸|大小|图)?|图片?(?:像)?(?:大小|尺寸|分辨率)?|大小|边长)';
 const LINKS =
-  '\\s?(?:都|也|改|设|换|要|用|想)?\\s?(?:is|are|was|of|at|to|=|:|是|为|成|到|用|改成|换成|改为|改到|设成|设为|降到|放大到|缩到|缩小到|提到|加到|调到|从)?\\s?';
+  ' ?(?:都|也|改|设|换|要|用|想)? ?(?:is|are|was|of|at|to|=|:|是|为|成|到|用|改成|换成|改为|改到|设成|设为|降到|放大到|缩到|缩小到|提到|加到|调到|从)? ?';
 const SINGLES: readonly { readonly pattern: RegExp; readonly kilo?: true; readonly rank: number }[] = [
   {
     pattern: new RegExp(
-      `${CROP_WORDS}${LINKS}(\\d{2,5})(?![\\d.]|\\s?(?:张|g\\b|gb|块|元|k|卡|类|%|个|步|images?|imgs?|gpus?|per|x\\s?\\d))`,
+      `${CROP_WORDS}${LINKS}(\\d{2,5})(?![\\d.]| ?(?:张|g\\b|gb|块|元|k|卡|类|%|个|步|images?|imgs?|gpus?|per|x ?\\d))`,
       'g',
     ),
     rank: 5,
   },
   { pattern: new RegExp(`${CROP_WORDS}${LINKS}([1248])k(?![a-z\\d])`, 'g'), kilo: true, rank: 5 },
-  { pattern: /(?<![\d.])(\d{2,5})\s?(?:px|pixels?|像素|\^2)(?:\s?(?:square|见方))?/g, rank: 5 },
+  { pattern: /(?<![\d.])(\d{2,5}) ?(?:px|pixels?|像素|\^2)(?: ?(?:square|见方))?/g, rank: 5 },
   {
-    pattern: /(?<![\d.])(\d{2,5})\s?(?:的|大小的?|尺寸的?|分辨率的?)\s?(?:图|输入|crop|裁|patch|切片|分辨率|尺寸)/g,
+    pattern: /(?<![\d.])(\d{2,5}) ?(?:的|大小的?|尺寸的?|分辨率的?) ?(?:图|输入|crop|裁|patch|切片|分辨率|尺寸)/g,
     rank: 5,
   },
   {
-    pattern: /(?<![\d.])(\d{3,5})\s?(?:crops?|inputs?|patch(?:es)?|tiles?|resolution|square|见方|squared)(?![a-z])/g,
+    pattern: /(?<![\d.])(\d{3,5}) ?(?:crops?|inputs?|patch(?:es)?|tiles?|resolution|square|见方|squared)(?![a-z])/g,
     rank: 5,
   },
   {
-    pattern: /(?<![\d.])([1248])k\s?(?:的)?\s?(?:图|输入|crops?|images?|分辨率|尺寸|resolution|遥感|切片|tiles?)/g,
+    pattern: /(?<![\d.])([1248])k ?(?:的)? ?(?:图|输入|crops?|images?|分辨率|尺寸|resolution|遥感|切片|tiles?)/g,
     kilo: true,
     rank: 5,
   },
@@ -232,10 +232,11 @@ const ONE_SIDE: readonly { readonly pattern: RegExp; readonly slot: 'imageHeight
 ];
 
 function readOneSide(reading: Reading): Sizes {
-  return ONE_SIDE.reduce<Sizes>((sizes, { pattern, slot }) => {
+  const sides = ONE_SIDE.map(({ pattern, slot }): Sizes => {
     const side = Number(take(reading, pattern).at(-1)?.groups[0]);
-    return inRange(side) ? { ...sizes, [slot]: side } : sizes;
-  }, {});
+    return inRange(side) ? { [slot]: side } : {};
+  });
+  return Object.assign({}, ...sides);
 }
 
 /** The size of the training input. Crops win over the original picture, the wanted size over the one that works. */

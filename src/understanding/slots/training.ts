@@ -18,9 +18,9 @@ type Training = Pick<
 >;
 
 const OFF_BEFORE =
-  /(?:不(?:要|用|开|想开|打算开|需要|加|带|使用)?|没(?:有)?(?:开|用)?|别(?:开|用)?|关(?:掉|闭|了)?|去掉|取消|禁用|without|no|not|disable(?:d)?|turn(?:ed|ing)? off|w\/o|off|drop|remove)\s?(?:the |using |use )?$/;
+  /(?:不(?:要|用|开|想开|打算开|需要|加|带|使用)?|没(?:有)?(?:开|用)?|别(?:开|用)?|关(?:掉|闭|了)?|去掉|取消|禁用|without|no|not|disable(?:d)?|turn(?:ed|ing)? off|w\/o|off|drop|remove) ?(?:the |using |use )?$/;
 const OFF_AFTER =
-  /^\s?(?:训练)?\s?(?:的话)?\s?(?:关(?:掉|闭|了|着)?|不(?:开|用|要)|没开|禁用|disabled|(?:is |turned |switched )?off|=\s?(?:false|0|none)|:\s?false)(?![a-z])/;
+  /^ ?(?:训练)? ?(?:的话)? ?(?:关(?:掉|闭|了|着)?|不(?:开|用|要)|没开|禁用|disabled|(?:is |turned |switched )?off|= ?(?:false|0|none)|: ?false)(?![a-z])/;
 
 function isOff(reading: Reading, { start, end }: { start: number; end: number }): boolean {
   return OFF_BEFORE.test(before(reading.text, start, 14)) || OFF_AFTER.test(after(reading.text, end, 14));
@@ -29,10 +29,10 @@ function isOff(reading: Reading, { start, end }: { start: number; end: number })
 type Precision = NonNullable<Slots['precision']>;
 
 const PRECISIONS: readonly { readonly pattern: RegExp; readonly precision: Precision }[] = [
-  { pattern: /\b(?:bf16-mixed|torch\.bfloat16|bfloat ?-?16|bf-?16)\b(?:\s?=\s?true)?/g, precision: 'bf16' },
+  { pattern: /\b(?:bf16-mixed|torch\.bfloat16|bfloat ?-?16|bf-?16)\b(?: ?= ?true)?/g, precision: 'bf16' },
   {
     pattern:
-      /\b(?:16-mixed|torch\.(?:float16|half)|fp16optimizerhook|float ?-?16|fp-?16|half[- ]precision)\b(?:\s?=\s?true)?|半精度|(?<![a-z])fp16(?![a-z\d])/g,
+      /\b(?:16-mixed|torch\.(?:float16|half)|fp16optimizerhook|float ?-?16|fp-?16|half[- ]precision)\b(?: ?= ?true)?|半精度|(?<![a-z])fp16(?![a-z\d])/g,
     precision: 'fp16',
   },
   {
@@ -92,7 +92,7 @@ function readLoss(text: string): Slots['loss'] | null {
 
 const CLASS_RULES: readonly { readonly pattern: RegExp; readonly classes?: number; readonly rank: number }[] = [
   {
-    pattern: /\b(?:num_?classes|n_?classes|num_?labels|classes|nc|n_?cls|out_?channels)["']?\s?[=:]\s?(\d{1,5})/g,
+    pattern: /\b(?:num_?classes|n_?classes|num_?labels|classes|nc|n_?cls|out_?channels)["']? ?[=:] ?(\d{1,5})/g,
     rank: 8,
   },
   { pattern: /--?(?:num[-_]classes|classes|num[-_]labels)[= ](\d{1,5})/g, rank: 8 },
@@ -102,13 +102,12 @@ const CLASS_RULES: readonly { readonly pattern: RegExp; readonly classes?: numbe
     rank: 6,
   },
   {
-    pattern: /\b(?:classes|number of classes|num classes|categories)\s?(?:is|are|=|:|to)?\s?(\d{1,5})(?![\d.])/g,
+    pattern: /\b(?:classes|number of classes|num classes|categories) ?(?:is|are|=|:|to)? ?(\d{1,5})(?![\d.])/g,
     rank: 5,
   },
-  { pattern: /(?<![\d.x])(\d{1,5})\s?(?:个)?\s?(?:语义)?(?:类别|分类|类|种类|种类别|个标签)(?!似|型)/g, rank: 6 },
+  { pattern: /(?<![\d.x])(\d{1,5}) ?(?:个)? ?(?:语义)?(?:类别|分类|类|种类|种类别|个标签)(?!似|型)/g, rank: 6 },
   {
-    pattern:
-      /(?:类别|分类|类)(?:数目?|数量|总数|个数)?\s?(?:是|为|=|:|改成|有|共|换成|改为|变成)?\s?(\d{1,5})(?![\d.])/g,
+    pattern: /(?:类别|分类|类)(?:数目?|数量|总数|个数)? ?(?:是|为|=|:|改成|有|共|换成|改为|变成)? ?(\d{1,5})(?![\d.])/g,
     rank: 5,
   },
   {
@@ -130,10 +129,10 @@ function readClasses(reading: Reading): number | null {
 }
 
 const CHANNEL_RULES: readonly { readonly pattern: RegExp; readonly channels?: number }[] = [
-  { pattern: /\b(?:in_?channels|input_?channels|in_?chans|n_?channels|in_?ch)["']?\s?[=:]?\s?(\d{1,3})(?!\d)/g },
+  { pattern: /\b(?:in_?channels|input_?channels|in_?chans|n_?channels|in_?ch)["']? ?[=:]? ?(\d{1,3})(?!\d)/g },
   { pattern: /(?<![\d.])(\d{1,3})[ -]?(?:input )?(?:channels?|bands?)(?![a-z])/g },
-  { pattern: /(?<![\d.])(\d{1,3})\s?(?:个)?\s?(?:通道|波段)/g },
-  { pattern: /(?:通道|波段)(?:数)?\s?(?:是|为|=|:)?\s?(\d{1,3})(?!\d)/g },
+  { pattern: /(?<![\d.])(\d{1,3}) ?(?:个)? ?(?:通道|波段)/g },
+  { pattern: /(?:通道|波段)(?:数)? ?(?:是|为|=|:)? ?(\d{1,3})(?!\d)/g },
   { pattern: /灰度图?|单通道|gr[ae]yscale|single[- ]channel/g, channels: 1 },
   { pattern: /\brgb-?d\b/g, channels: 4 },
 ];
@@ -148,7 +147,7 @@ function readChannels(reading: Reading): number | null {
 }
 
 const STRIDE =
-  /(?<![a-z])(?:output[ _-]?stride|os|d)[ =:_-]?\s?(8|16|32)(?!\d)(?=\s|$|[^a-z\d]|one)|(?:输出)?步(?:长|幅)\s?(?:是|为|=)?\s?(8|16|32)(?!\d)|\bstride[ =:]?\s?(8|16|32)\b/g;
+  /(?<![a-z])(?:output[ _-]?stride|os|d)[ =:_-]? ?(8|16|32)(?!\d)(?=\s|$|[^a-z\d]|one)|(?:输出)?步(?:长|幅) ?(?:是|为|=)? ?(8|16|32)(?!\d)|\bstride[ =:]? ?(8|16|32)\b/g;
 
 function readStride(reading: Reading): Slots['outputStride'] | null {
   const groups = take(reading, STRIDE).at(-1)?.groups ?? [];
@@ -159,19 +158,19 @@ function readStride(reading: Reading): Slots['outputStride'] | null {
 const CHECKPOINTING =
   /\b(?:gradient|activation|grad)[ _-]?(?:check[- ]?point(?:ing|s)?)(?:_enable\(\))?|\bwith_cp\b|\bcheckpointing\b|\buse_checkpoint\b|梯度检查点|激活检查点|激活值?重(?:计)?算|重计算|重算激活/g;
 const ACCUMULATION =
-  /(?:gradient[ _-]?accumulation(?:[ _-]?steps)?|accumulate_grad_batches|grad(?:ient)?[ _-]?accum(?:ulation)?(?:[ _-]?steps)?|accum(?:ulat(?:e|ion|ing)|_iter|ulative_counts|_steps)?(?:[ _]?(?:steps|counts?))?|梯度累[积加计]|累[积加计](?:梯度|步数)?)["']?\s?(?:=|:|of|over|for|to|到|成|用|是|为|开|设)?\s?(\d{1,4})(?!\d)|(?<![\d.])(\d{1,4})\s?(?:步|次|x)?\s?(?:的)?\s?(?:梯度累[积加计]|(?:steps? of )?(?:gradient |grad )accum[a-z]*)/g;
+  /(?:gradient[ _-]?accumulation(?:[ _-]?steps)?|accumulate_grad_batches|grad(?:ient)?[ _-]?accum(?:ulation)?(?:[ _-]?steps)?|accum(?:ulat(?:e|ion|ing)|_iter|ulative_counts|_steps)?(?:[ _]?(?:steps|counts?))?|梯度累[积加计]|累[积加计](?:梯度|步数)?)["']? ?(?:=|:|of|over|for|to|到|成|用|是|为|开|设)? ?(\d{1,4})(?!\d)|(?<![\d.])(\d{1,4}) ?(?:步|次|x)? ?(?:的)? ?(?:梯度累[积加计]|(?:steps? of )?(?:gradient |grad )accum[a-z]*)/g;
 const FROZEN =
-  /冻结?(?:住|了|掉)?\s?(?:整个)?\s?(?:backbone|encoder|主干|骨干|编码器)|(?:backbone|encoder|主干(?:网络)?|骨干(?:网络)?|编码器)\s?(?:都|全|给|部分|先)?\s?(?:冻结?|frozen|不训|不更新|固定)|fr(?:ee|o)z(?:e|en|ing)[ _](?:the |image )?(?:backbone|encoder)|(?:backbone|encoder) (?:is |stays )?(?:frozen|freez[a-z]*)|only (?:train|tune)(?:ing)? the (?:decoder|head|decode head)|只(?:训|调|微调)(?:练)?(?:解码器|decoder|头|head)|freeze_backbone|linear prob(?:e|ing)/g;
+  /冻结?(?:住|了|掉)? ?(?:整个)? ?(?:backbone|encoder|主干|骨干|编码器)|(?:backbone|encoder|主干(?:网络)?|骨干(?:网络)?|编码器) ?(?:都|全|给|部分|先)? ?(?:冻结?|frozen|不训|不更新|固定)|fr(?:ee|o)z(?:e|en|ing)[ _](?:the |image )?(?:backbone|encoder)|(?:backbone|encoder) (?:is |stays )?(?:frozen|freez[a-z]*)|only (?:train|tune)(?:ing)? the (?:decoder|head|decode head)|只(?:训|调|微调)(?:练)?(?:解码器|decoder|头|head)|freeze_backbone|linear prob(?:e|ing)/g;
 const AUXILIARY = /--?aux[-_]loss|\baux(?:iliary)?[ _-]?(?:loss|heads?)\b|辅助(?:头|损失|分支)/g;
 const SDPA =
   /\b(?:sdpa|flash[ -]?att(?:n|ention)(?:[ -]?2)?|fused attention|xformers|memory[- ]efficient attention|scaled_dot_product_attention)\b|融合注意力/g;
-const EAGER = /\b(?:eager(?: attention| attn)?|attn_implementation\s?=\s?["']?eager)\b/g;
+const EAGER = /\b(?:eager(?: attention| attn)?|attn_implementation ?= ?["']?eager)\b/g;
 
 function readFlag(reading: Reading, pattern: RegExp): boolean | null {
   const found = take(reading, pattern).at(-1);
   return found === undefined
     ? null
-    : !isOff(reading, found) && !/^["']?\s?[=:]\s?(?:false|none|0)\b/.test(after(reading.text, found.end, 12));
+    : !isOff(reading, found) && !/^["']? ?[=:] ?(?:false|none|0)\b/.test(after(reading.text, found.end, 12));
 }
 
 function readAccumulation(reading: Reading): number | null {
