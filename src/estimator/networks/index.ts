@@ -2,6 +2,8 @@ import type { ModelSpec } from '../workload.ts';
 import { attentionNetworks } from './mmseg-attention.ts';
 import { classicNetworks } from './mmseg-classic.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
+import { mmsegSegmenter } from './mmseg-segmenter.ts';
+import { mmsegSetr } from './mmseg-setr.ts';
 import { mmsegUnetNetworks } from './mmseg-unet.ts';
 import { mmsegUpernet } from './mmseg-upernet.ts';
 import type { Network } from './network.ts';
@@ -14,6 +16,8 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...mmsegSegformer,
   ...mmsegUnetNetworks,
   ...mmsegUpernet,
+  ...mmsegSegmenter,
+  ...mmsegSetr,
   ...smpNetworks,
   ...milesialNetworks,
 };
