@@ -7,29 +7,50 @@ import {
   globalContextBlock,
   nonLocalBlock,
 } from './mmseg-context-heads.ts';
-import { encoderDecoder, type Head } from './mmseg-segmentor.ts';
+import { crissCrossBlock } from './mmseg-criss-cross.ts';
+import { encodingHead, encodingLosses, expectationHead } from './mmseg-encoding-heads.ts';
+import { asymmetricHead, dualAttentionHead, dualAttentionLosses } from './mmseg-position-heads.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import type { Network, Run } from './network.ts';
 
 const CONTEXT: Readonly<Record<string, ContextBlock>> = {
   nonlocal: nonLocalBlock,
   dnlnet: disentangledNonLocalBlock,
   gcnet: globalContextBlock,
+  ccnet: crissCrossBlock,
 };
 
 const KNOWN = ['resnet'];
 
+type HeadParts = Pick<Segmentor, 'decodeHead' | 'decodeLosses'>;
+
+/** Heads that are no block inside an FCN head, for a number of classes. */
+const HEADS: Readonly<Record<string, (numClasses: number) => HeadParts>> = {
+  danet: (numClasses) => ({
+    decodeHead: dualAttentionHead(numClasses),
+    decodeLosses: dualAttentionLosses(numClasses),
+  }),
+  ann: (numClasses) => ({ decodeHead: asymmetricHead(numClasses) }),
+  encnet: (numClasses) => ({
+    decodeHead: encodingHead({ channels: 512, numClasses }),
+    decodeLosses: encodingLosses({ channels: 512, numClasses }),
+  }),
+  emanet: (numClasses) => ({ decodeHead: expectationHead({ numClasses }) }),
+};
+
 /** A dilated ResNet with a context head and one auxiliary head after stage 3. */
-function dilated(head: (run: Run) => Head): Network {
+function dilated(head: (run: Run) => HeadParts): Network {
   return encoderDecoder((run) => ({
     backbone: mmsegBackbone(run, KNOWN),
-    decodeHead: head(run),
+    ...head(run),
     auxiliaryHeads: stageThreeAuxiliary(run),
   }));
 }
 
-export const attentionNetworks: Readonly<Record<string, Network>> = Object.fromEntries(
-  Object.entries(CONTEXT).map(([name, block]) => [
+export const attentionNetworks: Readonly<Record<string, Network>> = Object.fromEntries([
+  ...Object.entries(CONTEXT).map(([name, block]) => [
     `mmseg/${name}`,
-    dilated((run) => contextHead(block, { channels: 512, numClasses: run.w.numClasses })),
+    dilated((run) => ({ decodeHead: contextHead(block, { channels: 512, numClasses: run.w.numClasses }) })),
   ]),
-);
+  ...Object.entries(HEADS).map(([name, head]) => [`mmseg/${name}`, dilated((run) => head(run.w.numClasses))]),
+]);

@@ -2,6 +2,7 @@ import { add, shift } from '../tape/ops-core.ts';
 import { conv2d, dropout2d, mean } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
+import type { LossName } from '../workload.ts';
 import { type HeadLosses, type LossOptions, lossByFeature } from './mmseg-loss.ts';
 import { type Network, type Run, trainingImage } from './network.ts';
 
@@ -13,6 +14,8 @@ export interface Segmentor {
   readonly neck?: (t: Tape, features: readonly Tensor[]) => readonly Tensor[];
   readonly decodeHead: Head;
   readonly auxiliaryHeads: readonly Head[];
+  /** Forward and losses of a decode head that has several outputs; `decodeHead` is its inference. */
+  readonly decodeLosses?: (t: Tape, features: readonly Tensor[], target: Tensor) => HeadLosses;
   /** Pixel sampler of the decode head. */
   readonly hardPixels?: LossOptions['hardPixels'];
 }
@@ -32,8 +35,8 @@ export function encoderDecoder(build: (run: Run) => Segmentor): Network {
       const image = trainingImage(run);
       const target = t.target([w.batchSize, 1, w.imageHeight, w.imageWidth], 'long');
       const features = extract(t, model, image);
-      const options = { loss: w.loss, ...(model.hardPixels === undefined ? {} : { hardPixels: model.hardPixels }) };
-      const parts = [t.within('decode_head', () => lossByFeature(t, model.decodeHead(t, features), target, options))];
+      const decodeLosses = model.decodeLosses ?? plainLosses(model, w.loss);
+      const parts = [t.within('decode_head', () => decodeLosses(t, features, target))];
       model.auxiliaryHeads.forEach((head, index) => {
         const name = model.auxiliaryHeads.length === 1 ? 'auxiliary_head' : `auxiliary_head.${index}`;
         parts.push(t.within(name, () => lossByFeature(t, head(t, features), target)));
@@ -47,6 +50,11 @@ export function encoderDecoder(build: (run: Run) => Segmentor): Network {
       return run.t.within('decode_head', () => model.decodeHead(run.t, features));
     },
   };
+}
+
+function plainLosses(model: Segmentor, loss: LossName): NonNullable<Segmentor['decodeLosses']> {
+  const options = { loss, ...(model.hardPixels === undefined ? {} : { hardPixels: model.hardPixels }) };
+  return (t, features, target) => lossByFeature(t, model.decodeHead(t, features), target, options);
 }
 
 /** `sum(loss.mean() for loss in losses)`, as mmengine's parse_losses does; the dict of losses is alive meanwhile. */

@@ -1,5 +1,5 @@
 import { broadcastShape, preservedStrides, sameShape } from './layout.ts';
-import { byteSize, promoted } from './ops-core.ts';
+import { byteSize, promoted, toFloat } from './ops-core.ts';
 import { emitFresh, emitReduced, incoming, needsGradient } from './rules.ts';
 import { type BackwardRule, elements, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';
@@ -61,4 +61,47 @@ export function repeat(t: Tape, x: Tensor, times: readonly number[]): Tensor {
   t.work('pointwise', x.dtype === 'half', { macs: 0, bytes: elements(shape) });
   const rule: BackwardRule = (walk, node) => emitReduced(walk, node, 0);
   return t.result({ storage, shape, dtype: x.dtype }, { name: 'repeat', inputs: [x], saved: [], rule });
+}
+
+/**
+ * `a += b` where `a` is a rearranged view: backward copies the gradient into the layout of the viewed memory, then
+ * clones it for the operation (CopySlices, torch/csrc/autograd/functions/tensor.cpp, read 2026-11).
+ */
+export function addIntoView(t: Tape, a: Tensor, b: Tensor): Tensor {
+  t.begin('add_', [a, b]);
+  t.work('pointwise', a.dtype === 'half', { macs: 0, bytes: 2 * byteSize(a) + byteSize(b) });
+  const rule: BackwardRule = (walk, node, grads) => {
+    const grad = incoming(grads);
+    if (grad === undefined) return;
+    const relaid = grad.strides === a.strides ? undefined : walk.fresh(a.shape, a.dtype, a.strides);
+    if (relaid !== undefined) walk.drop(grad);
+    walk.emit(0, walk.fresh(a.shape, a.dtype, a.strides));
+    const copied = walk.fresh(a.shape, a.dtype);
+    if (needsGradient(node, 1)) walk.emit(1, copied);
+    else walk.release(copied.buffer);
+    if (relaid !== undefined) walk.release(relaid.buffer);
+  };
+  return t.result(
+    { storage: a.storage, shape: a.shape, dtype: a.dtype, strides: a.strides },
+    { name: 'add_', inputs: [a, b], saved: [], rule },
+  );
+}
+
+/** `x ** 2` (fp32 list): keeps its input; backward makes the derivative in two steps before the product. */
+export function square(t: Tape, x: Tensor): Tensor {
+  const input = toFloat(t, x);
+  t.begin('pow', [x, input]);
+  const storage = t.allocate(input.shape, input.dtype);
+  t.work('pointwise', input.dtype === 'half', { macs: 0, bytes: 2 * byteSize(input) });
+  const rule: BackwardRule = (walk, node) => {
+    const power = walk.fresh(x.shape, input.dtype);
+    const derivative = walk.fresh(x.shape, input.dtype);
+    emitFresh(walk, node, 0);
+    walk.release(power.buffer);
+    walk.release(derivative.buffer);
+  };
+  return t.result(
+    { storage, shape: input.shape, dtype: input.dtype, strides: preservedStrides(input.shape, input.strides) },
+    { name: 'pow', inputs: [input], saved: [input.storage], rule },
+  );
 }
