@@ -81,8 +81,14 @@ function answersWithoutWorkload(intent: Intent, state: DialogState, understandin
     case 'measurement':
       return understanding.artifact !== null && !state.answered;
     default:
-      return understanding.beliefs.length > 0 && state.slots.model === undefined;
+      return isOnlyBelief(understanding);
   }
+}
+
+/** A claim about cards or prices, and nothing to size. */
+export function isOnlyBelief({ beliefs, slots, changes }: Understanding): boolean {
+  const said = Object.keys(slots).filter((name) => name !== 'gpu' && name !== 'precision' && name !== 'owned');
+  return beliefs.length > 0 && said.length === 0 && changes.length === 0;
 }
 
 /** The next slot to ask for. After the first answer a missing budget is no reason to ask again. */
@@ -115,21 +121,26 @@ function afterAction(
     case 'ConfirmSlot':
       return { ...state, asked: action.ambiguity.slot, attempts: 1 };
     case 'Answer':
-      return afterAnswer(before, state, action.intent);
+      return afterAnswer(before, state, { intent: action.intent, understanding });
     default:
       return ASIDES.has(understanding.intent) ? { ...state, asked: before.asked, attempts: before.attempts } : state;
   }
 }
 
 /** An answer that had to do without the workload keeps asking for what would complete it. */
-function afterAnswer(before: DialogState, state: DialogState, intent: Intent): DialogState {
+function afterAnswer(
+  before: DialogState,
+  state: DialogState,
+  { intent, understanding }: { intent: Intent; understanding: Understanding },
+): DialogState {
   if (intent === 'oom_report' || intent === 'measurement') {
     const missing = nextMissing(before, state, intent);
     if (missing !== null) return { ...state, asked: missing, attempts: 1 };
   }
-  if (intent === 'price' && before.asked !== null && !isFilled(state.slots, before.asked)) {
+  const aside = intent === 'price' || isOnlyBelief(understanding);
+  if (aside && before.asked !== null && !isFilled(state.slots, before.asked)) {
     return { ...state, asked: before.asked, attempts: before.attempts };
   }
-  const complete = state.slots.model !== undefined;
+  const complete = !aside && state.slots.model !== undefined;
   return { ...state, asked: null, attempts: 0, answered: state.answered || complete };
 }

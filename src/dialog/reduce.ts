@@ -54,7 +54,7 @@ function merge(state: DialogState, understanding: Understanding): DialogState {
     ...state,
     slots,
     waived: waivedAfter(state, understanding, slots),
-    intent: servedIntent(state, understanding),
+    intent: servedIntent(state, understanding, slots),
     history: changed ? remember(state) : state.history,
   };
 }
@@ -75,11 +75,14 @@ export function isServed(intent: Intent): boolean {
   return SERVED.has(intent);
 }
 
-function servedIntent(state: DialogState, { intents }: Understanding): Intent | null {
-  const served = intents.find(isServed);
-  const aside = served === 'price' && state.asked !== null && state.intent !== null;
+/** What goes on being served. A price asked in between is an aside, a follow-up button changes nothing. */
+function servedIntent(state: DialogState, understanding: Understanding, slots: Slots): Intent | null {
+  const current = state.intent === 'price' && slots.model !== undefined ? 'size' : state.intent;
+  if (understanding.command !== null) return current ?? 'size';
+  const served = understanding.intents.find(isServed);
+  const aside = served === 'price' && current !== null;
   if (served !== undefined && !aside) return served;
-  return intents.includes('what_if') ? (state.intent ?? 'size') : state.intent;
+  return understanding.intents.includes('what_if') ? (current ?? 'size') : current;
 }
 
 function startAfresh(state: DialogState): DialogState {

@@ -131,7 +131,8 @@ function scaled(value: number, factor: number): number {
   return Math.max(1, Math.round(value * factor));
 }
 
-function without(slots: Slots, names: readonly SlotName[]): Slots {
+/** Slots less some of them. */
+export function without(slots: Slots, names: readonly SlotName[]): Slots {
   const dropped: ReadonlySet<string> = new Set(names);
   return Object.fromEntries(Object.entries(slots).filter(([name]) => !dropped.has(name)));
 }

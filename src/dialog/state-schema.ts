@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+import type { SlotName } from '../understanding/understanding.ts';
 import type { DialogState } from './dialog-state.ts';
 
 const optional = <Schema extends z.ZodType>(schema: Schema) => schema.exactOptional();
@@ -49,6 +50,9 @@ const slots = z.object({
 });
 
 const slotName = slots.keyof();
+
+/** Every slot there is. */
+export const slotNames: readonly SlotName[] = slotName.options;
 const intent = z.enum([
   'size',
   'fits',

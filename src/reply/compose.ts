@@ -36,7 +36,7 @@ export function composeReply({ turn, facts, estimateCode }: ComposeInput): Reply
   const words = wordsOf(turn.state.locale);
   const part =
     facts.problem === undefined ? actionPart(turn, { facts, estimateCode }, words) : problemPart(facts.problem, words);
-  const blocks = [...part.blocks, ...asides(turn, facts, words)];
+  const blocks = withVerdictFirst([...part.blocks, ...asides(turn, facts, words)]);
   const answered = turn.action.kind === 'Answer' && facts.problem === undefined;
   const asking = turn.action.kind === 'ElicitSlot' || turn.action.kind === 'ConfirmSlot';
   return {
@@ -121,13 +121,20 @@ function answerBlocks(
   if (prices !== undefined) return priceBlocks(prices, words);
   if (recipe !== undefined) return recipeBlocks(recipe, words);
   if (recommendation === undefined)
-    return [{ kind: 'verdict', level: 'main', text: words.answer.measured.needsAnswer }];
+    const text = intent === 'measurement' ? words.answer.measured.needsAnswer : words.dialog.declined.unclear;
+    return (facts.beliefs ?? []).length > 0 ? [] : [{ kind: 'verdict', level: 'main', text }];
   const ownCards = state.slots.owned === true && intent !== 'fits' && intent !== 'compare';
   return ownCards ? sizeBlocks(input, recommendation, words) : cardBlocks(input, recommendation, words);
 }
 
 function orderForm(command: string | null): 'order' | 'terraform' | null {
   return command === 'order' || command === 'terraform' ? command : null;
+}
+
+/** Where only a correction or a remark is said, it is the verdict. */
+function withVerdictFirst([first, ...rest]: readonly Block[]): readonly Block[] {
+  if (first === undefined) return [];
+  return first.kind === 'text' ? [{ ...first, kind: 'verdict' }, ...rest] : [first, ...rest];
 }
 
 /** A block that was asked for belongs on the first screen. */
@@ -149,7 +156,7 @@ function asides({ action, state, understanding }: Turn, facts: Facts, words: Wor
 
 function correction({ id, values, source, checkedOn }: Belief, words: Words): readonly string[] {
   const { beliefs, sourced } = words.tips;
-  return isCorrected(id, words) ? [sourced(beliefs[id](readable(values)), source, checkedOn)] : [];
+  return isCorrected(id, words) ? [sourced(beliefs[id](readable(values)), source.split('; ')[0] ?? source, checkedOn)] : [];
 }
 
 function isCorrected(id: string, words: Words): id is keyof Words['tips']['beliefs'] {

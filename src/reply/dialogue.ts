@@ -79,6 +79,9 @@ export function closing(reason: 'reset' | 'undo' | 'nothing-to-undo', slots: Slo
   return { blocks: held === '' ? blocks : [...blocks, paragraph(words.dialog.held(held))], choices: [] };
 }
 
+const NEAREST_SHOWN = 4;
+const MAX_LABEL = 20;
+
 /** A sentence and a next step. */
 export function problemPart(problem: Problem, words: Words): Part {
   const { fieldNames, limits, errors } = words.dialog;
@@ -89,7 +92,9 @@ export function problemPart(problem: Problem, words: Words): Part {
     ...(field === '' ? {} : { field: known ? fieldNames[field] : fieldNames.other }),
     ...(known && field in limits ? { limit: limits[field] } : {}),
   };
-  return { blocks: [verdict(errors[problem.code](details))], choices: [] };
+  const nearest = (problem.details['nearest'] ?? '').split(', ').filter((name) => name !== '');
+  const choices = nearest.slice(0, NEAREST_SHOWN).map((name) => ({ label: name.slice(0, MAX_LABEL), say: name }));
+  return { blocks: [verdict(errors[problem.code](details))], choices };
 }
 
 function isField(field: string, words: Words): field is keyof Words['dialog']['limits'] {

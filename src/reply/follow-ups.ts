@@ -45,7 +45,7 @@ export function cheaperBlocks(recommendation: Recommendation, words: Words): rea
     cheapest.changes.length === 0 ? '' : words.answer.verdict.withChanges(changesText(cheapest.changes, words));
   return [
     { kind: 'verdict', level: 'main', text: words.answer.cost.lowest(text, changes) },
-    { kind: 'text', level: 'main', text: `${words.answer.cost.spot}: ${words.answer.cost.spotValue}` },
+    { kind: 'text', level: 'main', text: words.answer.cost.spotNote },
   ];
 }
 

@@ -47,7 +47,8 @@ function priceVerdict({ card, offers, hours }: PriceFacts, words: Words): string
   const [cheapest] = offers;
   if (cheapest === undefined) return text.unknown(card);
   const price = { amount: cheapest.amountPerHour, currency: cheapest.currency };
-  const base = text.verdict(card, priceText(price, words), cheapest.instanceType);
+  const cards = cheapest.gpus === 1 ? card : `${cheapest.gpus}×${card}`;
+  const base = text.verdict(cards, priceText(price, words), cheapest.instanceType);
   if (hours !== null) {
     const total = money(cheapest.amountPerHour * hours, cheapest.currency);
     return `${base}${words.locale === 'zh' ? '，' : ', '}${text.hours(significant(hours), total)}`;

@@ -2,6 +2,7 @@ import { compareMeasured } from '../advice/measurement.ts';
 import { recommend } from '../advice/recommend.ts';
 import type { Fit, Recommendation } from '../advice/recommendation.ts';
 import type { DialogAction, DialogState, Turn } from '../dialog/dialog-state.ts';
+import { isOnlyBelief } from '../dialog/policy.ts';
 import { namedGpus } from '../dialog/slots.ts';
 import { AppError } from '../errors.ts';
 import type { Facts, Problem } from '../reply/facts.ts';
@@ -18,10 +19,11 @@ import { requestFromSlots } from './request.ts';
 /** Everything that has to be computed for the reply to this turn. What cannot be becomes a problem with a next step. */
 export function gatherFacts(before: DialogState, turn: Turn, ports: AnswerPorts): Facts {
   const corrected = factsFor(turn.understanding.beliefs, ports.catalog);
+  const corrections = corrected.length === 0 ? {} : { beliefs: corrected };
   try {
-    return { ...factsOf(before, turn, ports), ...(corrected.length === 0 ? {} : { beliefs: corrected }) };
+    return { ...factsOf(before, turn, ports), ...corrections };
   } catch (error) {
-    if (error instanceof AppError && error.code !== 'internal') return { problem: problemOf(error) };
+    if (error instanceof AppError && error.code !== 'internal') return { problem: problemOf(error), ...corrections };
     throw error;
   }
 }
@@ -60,17 +62,31 @@ function questionFacts(
   return {};
 }
 
-function answerFacts(before: DialogState, { turn, intent }: { turn: Turn; intent: Intent }, ports: AnswerPorts): Facts {
+interface Asked {
+  readonly turn: Turn;
+  readonly intent: Intent;
+}
+
+function answerFacts(before: DialogState, asked: Asked, ports: AnswerPorts): Facts {
+  const { state, understanding } = asked.turn;
+  const unknown = unknownGpus(asked.turn, ports);
+  const bare = factsWithoutWorkload(before, asked, ports);
+  if (bare !== null) return { ...unknown, ...bare };
+  if (state.asked !== null || state.slots.model === undefined || isOnlyBelief(understanding)) return unknown;
+  return { ...unknown, ...workloadFacts(asked, ports) };
+}
+
+function factsWithoutWorkload(before: DialogState, { turn, intent }: Asked, ports: AnswerPorts): Facts | null {
   const { slots } = turn.state;
-  const unknown = unknownGpus(turn, ports);
-  if (intent === 'price' && namedGpus(slots).length > 0) return { ...unknown, prices: priceFacts(slots, ports) };
-  if (intent === 'translate') {
-    const recipe = recipeFacts(slots, before.slots);
-    if (recipe !== null) return { recipe };
-  }
-  if (turn.state.asked !== null || slots.model === undefined) return unknown;
+  if (intent === 'price' && namedGpus(slots).length > 0) return { prices: priceFacts(slots, ports) };
+  const recipe = intent === 'translate' ? recipeFacts(slots, before.slots) : null;
+  return recipe === null ? null : { recipe };
+}
+
+function workloadFacts({ turn, intent }: Asked, ports: AnswerPorts): Facts {
+  const { slots } = turn.state;
   const built = workloadFromSlots(slots, ports.catalog);
-  const facts = { ...unknown, ...recommendationOf(turn.state, built, ports) };
+  const facts = recommendationOf(turn.state, built, ports);
   const { recommendation } = facts;
   if (intent === 'max_batch' || intent === 'max_size') {
     const what = intent === 'max_batch' ? 'batch' : 'size';
@@ -96,7 +112,7 @@ function recommendationFacts(state: DialogState, ports: AnswerPorts): Facts {
 function recommendationOf({ slots }: DialogState, built: SlotWorkload, ports: AnswerPorts) {
   const recommendation = recommend(requestFromSlots(slots, built, ports.region), advicePorts(ports));
   const estimate = { ...recommendation.estimate, assumed: built.assumed };
-  const libraries = slots.implementation === undefined ? otherLibraries(estimate, built.alternatives, ports) : [];
+  const libraries = slots.implementation === undefined ? otherLibraries(built.alternatives(), ports) : [];
   return { recommendation: { ...recommendation, estimate }, libraries };
 }
 

@@ -1,10 +1,12 @@
 import type { DialogState } from '../dialog/dialog-state.ts';
 import { takeTurn } from '../dialog/policy.ts';
+import { without } from '../dialog/slots.ts';
+import { slotNames } from '../dialog/state-schema.ts';
 import { composeReply } from '../reply/compose.ts';
 import type { Facts } from '../reply/facts.ts';
 import type { Reply } from '../reply/reply.ts';
 import { understand } from '../understanding/understand.ts';
-import type { Understanding } from '../understanding/understanding.ts';
+import type { SlotName, Understanding } from '../understanding/understanding.ts';
 import { gatherFacts } from './facts.ts';
 import type { AnswerPorts } from './ports.ts';
 
@@ -41,5 +43,17 @@ export function takeConversationTurn(before: DialogState, text: string, ports: A
 function afterFacts(before: DialogState, state: DialogState, { problem }: Facts): DialogState {
   if (problem === undefined) return state;
   const aboutModel = ['unknown-model', 'unknown-backbone', 'unsupported-combination'].includes(problem.code);
-  return { ...state, answered: before.answered, ...(aboutModel ? { asked: 'model', attempts: 1 } : {}) };
+  const field = problem.code === 'out-of-range' ? slotOf(problem.details['field'] ?? '', state) : undefined;
+  const asked = aboutModel ? 'model' : field;
+  const slots = field === undefined ? state.slots : without(state.slots, [field]);
+  return { ...state, slots, answered: before.answered, ...(asked === undefined ? {} : { asked, attempts: 1 }) };
+}
+
+/** The slot that holds an impossible value: it is dropped and asked for. */
+function slotOf(field: string, { slots }: DialogState): SlotName | undefined {
+  return namesOf(slots).find((name) => name === field);
+}
+
+function namesOf(slots: DialogState['slots']): readonly SlotName[] {
+  return slotNames.filter((name) => slots[name] !== undefined);
 }

@@ -2,8 +2,8 @@ import { z } from 'zod';
 
 import { AppError } from '../errors.ts';
 
-/** Largest side of a training input: beyond it no card of the catalogue holds one image of any network. */
-const MAX_IMAGE_SIDE = 32_768;
+/** Largest side of a training input (the same bound as in the estimator): beyond it no card holds one image of any network. */
+const MAX_IMAGE_SIDE = 16_384;
 /** Images per GPU; 128 ImageNet-sized images a GPU are usual, four thousand are a typing error. */
 const MAX_BATCH = 4_096;
 

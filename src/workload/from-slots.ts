@@ -1,16 +1,16 @@
 import type { Catalog } from '../../catalog/index.ts';
 import type { DatasetRow } from '../../catalog/rows.ts';
-import type { ModelSpec } from '../estimator/workload.ts';
+import type { Workload } from '../estimator/workload.ts';
 import type { Slots } from '../understanding/understanding.ts';
 import { type BuiltWorkload, buildWorkload } from './build.ts';
 import { parseFields, type WorkloadFields, workloadFieldsSchema } from './fields.ts';
-import { resolveNamed } from './named-model.ts';
+import { type NamedModel, resolveElsewhere, resolveNamed } from './named-model.ts';
 
 export interface SlotWorkload extends BuiltWorkload {
   /** Images per step over all GPUs, when only the total was said and the number of GPUs is free. */
   readonly freeTotalBatch: number | null;
-  /** The same network in other libraries. */
-  readonly alternatives: readonly ModelSpec[];
+  /** The same run in other libraries, each with what is usual there. */
+  readonly alternatives: () => readonly Workload[];
 }
 
 /**
@@ -21,17 +21,28 @@ export interface SlotWorkload extends BuiltWorkload {
 export function workloadFromSlots(slots: Slots, catalog: Catalog): SlotWorkload {
   const fields = parseFields(workloadFieldsSchema, slotFields(slots));
   const named = resolveNamed(nameOf(slots));
+  const built = buildFrom(named, { slots, fields }, catalog);
+  const free = slots.batchScope === 'total' && slots.gpus === undefined ? (slots.batchSize ?? null) : null;
+  const alternatives = (): readonly Workload[] =>
+    resolveElsewhere(nameOf(slots), named).map((other) => buildFrom(other, { slots, fields }, catalog).workload);
+  return { ...built, freeTotalBatch: free, alternatives };
+}
+
+interface Said {
+  readonly slots: Slots;
+  readonly fields: WorkloadFields;
+}
+
+function buildFrom(named: NamedModel, { slots, fields }: Said, catalog: Catalog): BuiltWorkload {
   const dataset = datasetOf(slots.dataset ?? named.dataset, catalog);
   const numClasses = slots.numClasses ?? (slots.dataset === undefined ? undefined : (dataset?.numClasses ?? undefined));
-  const built = buildWorkload({
+  return buildWorkload({
     model: named.spec,
     defaults: named.defaults,
     fields: numClasses === undefined ? fields : { ...fields, numClasses },
     fromName: named.fields,
     datasetImage: imageSize(dataset),
   });
-  const free = slots.batchScope === 'total' && slots.gpus === undefined ? (slots.batchSize ?? null) : null;
-  return { ...built, freeTotalBatch: free, alternatives: named.alternatives };
 }
 
 /** A total batch is shared among the GPUs; what does not divide goes to the fullest one. */

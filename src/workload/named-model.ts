@@ -60,6 +60,18 @@ export function resolveNamed(name: ModelName, models = builtInModels()): NamedMo
   return { spec, defaults, alternatives, assumed, fields: fieldsOf(mention), dataset: mention.dataset };
 }
 
+/** The same name in the other libraries that have it. */
+export function resolveElsewhere(name: ModelName, { alternatives }: NamedModel): readonly NamedModel[] {
+  return alternatives.flatMap(({ implementation }) => {
+    try {
+      return [resolveNamed({ ...name, implementation })];
+    } catch (error) {
+      if (error instanceof AppError && error.code !== 'internal') return [];
+      throw error;
+    }
+  });
+}
+
 /** The same network of the same library on another backbone; undefined where the library does not build it. */
 export function variantOf({ implementation, architecture }: ModelSpec, backbone: string): ModelSpec | undefined {
   const resolution = resolveModel({ architecture, implementation, backbone }, builtInModels());

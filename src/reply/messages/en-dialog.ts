@@ -40,8 +40,8 @@ export const enDialog = {
     other: 'that value',
   },
   limits: {
-    imageHeight: '1 to 32,768 pixels',
-    imageWidth: '1 to 32,768 pixels',
+    imageHeight: '1 to 16,384 pixels',
+    imageWidth: '1 to 16,384 pixels',
     batchSize: '1 to 4,096 images per GPU',
     numClasses: '1 to 100,000',
     gpus: '1 to 1,024',

@@ -114,6 +114,8 @@ export const en = {
     spot: 'spot',
     spotValue:
       'see the console for the price of the hour; it can be reclaimed, so keep checkpoints on a disk that stays',
+    spotNote:
+      'Spot is cheaper still where the console shows it; it can be reclaimed, so keep checkpoints on a disk that stays',
     chargeTypes: { PostPaid: 'pay-as-you-go', Spot: 'spot', PrePaid: 'subscription' },
     threshold: 'Under 480 h a month pay-as-you-go is the cheaper one; release the machine after the run',
     none: 'no price known',

@@ -108,10 +108,11 @@ export const zh: AnswerMessages = {
     budgetCost: (amount, kind) => `按预算口径算 ${amount}（${kind}）`,
     spot: '抢占式',
     spotValue: '看控制台实时价；随时可能被回收，checkpoint 要存在不随机器释放的盘上',
+    spotNote: '抢占式一般还能再低，看控制台实时价；随时可能被回收，checkpoint 要存在不随机器释放的盘上',
     chargeTypes: { PostPaid: '按量', Spot: '抢占式', PrePaid: '包月' },
     threshold: '每月用不满 480 小时，按量比包月便宜；训完记得释放',
     none: '没有查到价格',
-    lowest: (take, changes) => `时价最低又放得下的：${take}${changes === '' ? '' : `，${changes}`}`,
+    lowest: (take, changes) => `时价最低又放得下的，${take}${changes === '' ? '' : `，${changes}`}`,
   },
 
   explain: {
