@@ -1,6 +1,7 @@
 import type { ModelSpec } from '../workload.ts';
 import { attentionNetworks } from './mmseg-attention.ts';
 import { classicNetworks } from './mmseg-classic.ts';
+import { mmsegDpt } from './mmseg-dpt.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
 import { mmsegSegmenter } from './mmseg-segmenter.ts';
 import { mmsegSetr } from './mmseg-setr.ts';
@@ -17,6 +18,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...mmsegUnetNetworks,
   ...mmsegUpernet,
   ...mmsegSegmenter,
+  ...mmsegDpt,
   ...mmsegSetr,
   ...smpNetworks,
   ...milesialNetworks,

@@ -1,4 +1,4 @@
-import { add, clone, concat, expand, flatten, permute, reshape, slice, transpose } from '../tape/ops-core.ts';
+import { add, clone, concat, expand, flatten, permute, reshape, select, slice, transpose } from '../tape/ops-core.ts';
 import { conv2d, dropout, layerNorm, resize } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
@@ -23,6 +23,8 @@ export interface VitOptions {
   readonly resizeMode: 'bicubic' | 'bilinear';
   /** Also hand out the embedded patches as the first map (DPT). */
   readonly outOrigin?: boolean;
+  /** Each map is followed by the class token of its layer, B×C (DPT). */
+  readonly outputClassToken?: boolean;
   readonly checkpoint: boolean;
 }
 
@@ -52,7 +54,9 @@ export function visionTransformer(t: Tape, image: Tensor, options: VitOptions): 
       checkpoint: options.checkpoint,
     });
     if (layer === options.layers - 1 && options.finalNorm) x = layerNorm(t, x);
-    if (options.outIndices.includes(layer)) outputs.push(tokensToFeature(t, x, grid, options.classToken));
+    if (!options.outIndices.includes(layer)) continue;
+    outputs.push(tokensToFeature(t, x, grid, options.classToken));
+    if (options.outputClassToken === true) outputs.push(select(t, x, 1));
   }
   return outputs;
 }
