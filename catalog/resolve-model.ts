@@ -68,6 +68,7 @@ export type Resolution =
 const HRNET_HEAD = 'fcn';
 const HEAD_WORDS: Readonly<Record<string, string>> = { pspnet: 'psp', deeplabv3: 'aspp', encnet: 'enc' };
 const NEARBY = 4;
+const LEAST_ALIKE = 0.4;
 
 /**
  * One network out of what was said. Without a library the lowest rank that knows the backbone is taken: the variant
@@ -267,8 +268,26 @@ function unknownArchitecture(query: ModelQuery, catalog: ModelCatalog): Resoluti
   const name = query.architecture ?? '';
   const elsewhere = catalog.rows.filter(({ architecture }) => architecture === name);
   const near = catalog.nearest[name];
-  const nearby = elsewhere.length > 0 ? elsewhere.map((row) => `${row.implementation} ${name}`) : near ? [near] : [];
+  const like = near === undefined ? alike(name, catalog) : [near];
+  const nearby = elsewhere.length > 0 ? elsewhere.map((row) => `${row.implementation} ${name}`) : like;
   return { kind: 'unknown', what: elsewhere.length > 0 ? 'combination' : 'architecture', name, nearby, reason: null };
+}
+
+/** Networks that share most letter pairs with a name (Dice coefficient). */
+function alike(name: string, catalog: ModelCatalog): readonly string[] {
+  const pairs = letterPairs(name);
+  const scored = [...new Set(catalog.rows.map(({ architecture }) => architecture))].map((architecture) => {
+    const others = letterPairs(architecture);
+    const shared = [...others].filter((pair) => pairs.has(pair)).length;
+    return { architecture, score: (2 * shared) / Math.max(1, pairs.size + others.size) };
+  });
+  const near = scored.filter(({ score }) => score >= LEAST_ALIKE).toSorted((one, other) => other.score - one.score);
+  return near.slice(0, NEARBY).map(({ architecture }) => architecture);
+}
+
+function letterPairs(name: string): ReadonlySet<string> {
+  const letters = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+  return new Set([...letters].slice(1).map((letter, index) => `${letters[index] ?? ''}${letter}`));
 }
 
 function unknownBackbone(query: ModelQuery, rows: readonly ModelRow[], catalog: ModelCatalog): Resolution {

@@ -12,7 +12,10 @@ export interface CombinedName {
   readonly implementation?: NameMeaning['implementation'];
   readonly variant?: string;
   readonly options: Readonly<Record<string, OptionValue>>;
+  /** What else the architecture may be. */
   readonly alternatives: readonly string[];
+  /** Only the backbone's family was said: its usual size was taken, these are the others. */
+  readonly otherSizes: readonly string[];
 }
 
 /** Words that put two names beside each other as alternatives, not as head and backbone. */
@@ -48,17 +51,31 @@ export function combineGroup(hits: readonly NameHit[], vocabulary: NameVocabular
   if (standing.every(({ meaning }) => meaning.partner !== undefined)) return null;
   const meanings = standing.map(({ meaning }) => meaning);
   const heads = architectureOf(meanings, vocabulary);
-  const backbone = backboneOf(meanings);
+  const exact = meanings.filter((meaning) => !isFamily(meaning));
+  const family = meanings.find(isFamily);
+  const backbone = backboneOf(exact);
   const implementation = meanings.find((meaning) => meaning.implementation !== undefined)?.implementation;
   const variant = meanings.find((meaning) => meaning.variant !== undefined)?.variant;
   const options = Object.assign({}, ...meanings.map((meaning) => meaning.options ?? {}), heads.options);
   const name = { start: first.start, end: last.end, architecture: heads.architecture, backbone, options };
-  return withVariantOf({
+  return withFamily(family, {
     ...name,
-    alternatives: meanings.flatMap((meaning) => meaning.ask ?? []),
+    alternatives: exact.flatMap((meaning) => meaning.ask ?? []),
+    otherSizes: [],
     ...(implementation === undefined ? {} : { implementation }),
     ...(variant === undefined ? {} : { variant }),
   });
+}
+
+/** "swin" without a size. */
+function isFamily({ backbone, ask }: NameMeaning): boolean {
+  return backbone !== undefined && ask !== undefined;
+}
+
+function withFamily(family: NameMeaning | undefined, name: CombinedName): CombinedName {
+  const sized = withVariantOf(name);
+  if (family?.backbone === undefined || sized.backbone !== null) return sized;
+  return { ...sized, backbone: family.backbone, otherSizes: family.ask ?? [] };
 }
 
 function hasNeighbour(hits: readonly NameHit[], index: number): boolean {
@@ -86,7 +103,9 @@ function joins(text: string, group: readonly NameHit[], hit: NameHit, vocabulary
 
 function compatible(group: readonly NameMeaning[], next: NameMeaning, touching: NameVocabulary | null): boolean {
   const heads = group.filter(({ architecture }) => architecture !== undefined);
-  const backbones = group.map(({ backbone }) => backbone).filter((backbone) => backbone !== undefined);
+  const exact = group.filter((meaning) => !isFamily(meaning));
+  const backbones = exact.map(({ backbone }) => backbone).filter((backbone) => backbone !== undefined);
+  if (isFamily(next)) return true;
   if (next.backbone !== undefined && backbones.some((backbone) => !sameFamily(backbone, next.backbone ?? ''))) {
     return false;
   }
@@ -128,7 +147,7 @@ function architectureOf(
 function backboneOf(meanings: readonly NameMeaning[]): string | null {
   const backbones = meanings.map(({ backbone }) => backbone).filter((backbone) => backbone !== undefined);
   // "ViT-B … ViT-B/16": the more exact one
-  return backbones.toSorted((one, other) => other.length - one.length).find((name) => name !== 'swin') ?? null;
+  return backbones.toSorted((one, other) => other.length - one.length)[0] ?? null;
 }
 
 function withVariantOf(name: CombinedName): CombinedName {
@@ -155,6 +174,7 @@ function joinedAcross(text: string, names: readonly CombinedName[]): CombinedNam
       backbone: one.backbone ?? two.backbone,
       options: { ...one.options, ...two.options },
       alternatives: [...one.alternatives, ...two.alternatives],
+      otherSizes: [...one.otherSizes, ...two.otherSizes],
     }),
   ];
 }

@@ -43,7 +43,7 @@ export interface ModelMention {
   readonly end: number;
   /** What kind of name it was: a recipe carries more than a plain name. */
   readonly form: 'config' | 'constructor' | 'hub' | 'plain';
-  /** 1: spelled as in a table; 0.8: letters were forgiven; 0.5: several things may be meant; 0.3: in no table. */
+  /** 1: spelled as in a table; 0.8: letters were forgiven; 0.6: a backbone's family without its size, the usual one taken; 0.5: several things may be meant; 0.3: in no table. */
   readonly confidence: number;
   /** Canonical names of what else may be meant, best first. */
   readonly alternatives: readonly string[];

@@ -3,7 +3,7 @@ import { type ModelQuery, resolveModel } from '../../../catalog/resolve-model.ts
 import { combineGroup } from './combine.ts';
 import { findDataset, readConfigWords } from './config-words.ts';
 import type { MentionFields, ModelMention } from './mention.ts';
-import { scanNames } from './name-trie.ts';
+import { type NameHit, scanNames } from './name-trie.ts';
 import type { NameVocabulary, SearchLimits } from './vocabulary.ts';
 
 /** A token of names joined by `_`, `-`, `/`: at most this long is looked at. */
@@ -118,13 +118,15 @@ interface ConfigContext {
 }
 
 function configName(name: string, { implementation, vocabulary }: ConfigContext): MentionFields | null {
-  const combined = combineGroup(scanNames(vocabulary.trie, name), vocabulary);
+  const hits = scanNames(vocabulary.trie, name);
+  const combined = combineGroup(hits, vocabulary);
   const recipe = readConfigWords(name, vocabulary);
   if (combined === null && Object.keys(recipe).length < 3) return null;
   const architecture = canonicalHead(combined?.architecture ?? firstWord(name), implementation);
   const { outputStride, ...options } = combined?.options ?? {};
   const known = combined?.architecture != null;
-  const backbone = combined?.backbone ?? onlyBackbone(architecture, implementation);
+  const backbone =
+    combined?.backbone ?? onlyBackbone(architecture, implementation) ?? unknownBackbone(name, architecture, hits);
   const said = withoutFalseSize(recipe, implementation);
   const words = name.split(/[-_]/);
   return {
@@ -167,6 +169,25 @@ function canonicalHead(architecture: string, implementation: Implementation): st
     (candidate) => candidate.implementation === implementation && candidate.alsoNamed?.includes(architecture) === true,
   );
   return row?.architecture ?? architecture;
+}
+
+/** Parts of a config name that are no backbone: recipe words, numbers, and the head's own variants. */
+const RECIPE_PART =
+  /^(?:\d|in\d+k|fp16|amp|bf16|lr|sgd|adam|ms$|ce-|dice|ohem|s3$|d6$|jpu|fpnhead|pretrained|scratch|[a-z]{1,2}$)/;
+
+/** The part between head and recipe that no table has ("upernet_convformer-s18_8xb2-…"): as typed, to be refused. */
+function unknownBackbone(name: string, architecture: string, hits: readonly NameHit[]): string | null {
+  const row = builtInModels().rows.find((candidate) => candidate.architecture === architecture);
+  if (row === undefined || row.backbones.length === 0) return null;
+  let start = 0;
+  for (const part of name.split('_').slice(0, 3)) {
+    const end = start + part.length;
+    const from = start;
+    start = end + 1;
+    if (hits.some((hit) => hit.start < end && from < hit.end)) continue;
+    return RECIPE_PART.test(part) ? null : part;
+  }
+  return null;
 }
 
 /** "setr_pup_512x512…": the one backbone that the recipe family has. */
