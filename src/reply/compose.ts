@@ -120,9 +120,10 @@ function answerBlocks(
   if (maxima !== undefined) return maximumBlocks(maxima, words);
   if (prices !== undefined) return priceBlocks(prices, words);
   if (recipe !== undefined) return recipeBlocks(recipe, words);
-  if (recommendation === undefined)
+  if (recommendation === undefined) {
     const text = intent === 'measurement' ? words.answer.measured.needsAnswer : words.dialog.declined.unclear;
     return (facts.beliefs ?? []).length > 0 ? [] : [{ kind: 'verdict', level: 'main', text }];
+  }
   const ownCards = state.slots.owned === true && intent !== 'fits' && intent !== 'compare';
   return ownCards ? sizeBlocks(input, recommendation, words) : cardBlocks(input, recommendation, words);
 }
@@ -156,7 +157,9 @@ function asides({ action, state, understanding }: Turn, facts: Facts, words: Wor
 
 function correction({ id, values, source, checkedOn }: Belief, words: Words): readonly string[] {
   const { beliefs, sourced } = words.tips;
-  return isCorrected(id, words) ? [sourced(beliefs[id](readable(values)), source.split('; ')[0] ?? source, checkedOn)] : [];
+  return isCorrected(id, words)
+    ? [sourced(beliefs[id](readable(values)), source.split('; ')[0] ?? source, checkedOn)]
+    : [];
 }
 
 function isCorrected(id: string, words: Words): id is keyof Words['tips']['beliefs'] {
