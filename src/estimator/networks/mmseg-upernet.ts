@@ -1,5 +1,6 @@
 import { AppError } from '../../errors.ts';
 import { type Backbone, lookUp, mmsegResnetOptions } from './mmseg-backbones.ts';
+import { beit, featurePyramid } from './mmseg-beit.ts';
 import { mmsegConvNext } from './mmseg-convnext.ts';
 import { fcnHead } from './mmseg-heads.ts';
 import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
@@ -40,7 +41,29 @@ function vitBackbone({ spec, w }: Run): Backbone | undefined {
   return (t, image) => t.freeze(w.frozenBackbone, () => visionTransformer(t, image, options));
 }
 
-/** UPerNet of MMSegmentation 1.2: 512 channels (128 on small ResNets), FCN auxiliary head on the third map. */
+/** [width, layers, heads, layers handed out, stochastic depth]: configs/beit of MMSegmentation 1.2. */
+const BEITS: Readonly<Record<string, readonly [number, number, number, readonly number[], number]>> = {
+  'beit-b': [768, 12, 12, [3, 5, 7, 11], 0.1],
+  'beit-l': [1024, 24, 16, [7, 11, 15, 23], 0.2],
+};
+
+function beitBackbone({ spec, w }: Run): Backbone | undefined {
+  const variant = lookUp(BEITS, spec.backbone);
+  if (variant === undefined) return undefined;
+  const [width, layers, heads, outIndices, dropPathRate] = variant;
+  return (t, image) =>
+    t.freeze(w.frozenBackbone, () => beit(t, image, { width, layers, heads, outIndices, dropPathRate }));
+}
+
+/** Plain transformers hand out equal maps; a neck makes a pyramid of them. */
+function neckOf({ spec }: Run): Pick<Segmentor, 'neck'> {
+  const vit = lookUp(VITS, spec.backbone);
+  if (vit !== undefined && spec.options['neck'] === 'mln')
+    return { neck: (t, features) => multiLevelNeck(t, features, vit[0]) };
+  return lookUp(BEITS, spec.backbone) === undefined ? {} : { neck: featurePyramid };
+}
+
+/** UPerNet of MMSegmentation 1.2: 512 channels on every backbone, FCN auxiliary head on the third map. */
 function upernetSegmentor(run: Run): Segmentor {
   const { spec, w } = run;
   const backbone = BACKBONES.map((build) => build(run)).find((built) => built !== undefined);
@@ -49,21 +72,20 @@ function upernetSegmentor(run: Run): Segmentor {
       details: { architecture: 'upernet', backbone: spec.backbone ?? '' },
     });
   }
-  const small = spec.backbone === 'resnet18';
   const vit = lookUp(VITS, spec.backbone);
   const { numClasses } = w;
   const auxiliary = fcnHead({
     index: vit === undefined ? 2 : 3,
-    channels: small ? 64 : 256,
+    channels: 256,
     numClasses,
     convs: 1,
     concatInput: false,
   });
-  const neck = vit !== undefined && spec.options['neck'] === 'mln';
+  const beitWidth = lookUp(BEITS, spec.backbone)?.[0];
   return {
     backbone,
-    ...(neck ? { neck: (t, features) => multiLevelNeck(t, features, vit[0]) } : {}),
-    decodeHead: uperHead({ channels: small ? 128 : 512, numClasses }),
+    ...neckOf(run),
+    decodeHead: uperHead({ channels: beitWidth ?? 512, numClasses }),
     auxiliaryHeads: (w.auxiliaryHead ?? true) ? [auxiliary] : [],
   };
 }

@@ -10,51 +10,13 @@ import {
   storageBytes,
   Tensor,
 } from './storage.ts';
+import type { Output, Scope, TapeOptions, WorkKind } from './tape-types.ts';
 
-/** Rules that changed between versions of torch (docs/estimator.md, "torch versions"). */
-export interface TorchRules {
-  /** Before 1.11 softmax and log_softmax kept their input too. */
-  readonly softmaxKeepsInput: boolean;
-  /** Before 2.0 in-place ReLU6 kept its result instead of a clone of the input. */
-  readonly relu6KeepsResult: boolean;
-  /** Before 1.7 mmcv's hard-swish was `x·relu6(x+3)/6`. */
-  readonly composedHardswish: boolean;
-}
+export type { Output, Scope, TapeOptions, TorchRules, WorkKind } from './tape-types.ts';
 
-export interface TapeOptions {
-  /** 16-bit type of autocast, or null. */
-  readonly autocast: 'fp16' | 'bf16' | null;
-  /** False: validation (no gradient, evaluation mode). */
-  readonly training: boolean;
-  readonly rules: TorchRules;
-  readonly convWorkspace: boolean;
-  readonly kernelTemporaries: boolean;
-  /** Fake-tensor traces sum and add out of place where a GPU works in place. */
-  readonly fanInCopies: boolean;
-}
-
-export type WorkKind =
-  | 'convolution'
-  | 'depthwise'
-  | 'matmul'
-  | 'attention'
-  | 'pointwise'
-  | 'normalization'
-  | 'resample'
-  | 'reduction';
-
-export interface Scope {
-  readonly path: string;
-  readonly parent: number;
-  readonly children: Map<string, number>;
-}
-
-/** The output of an operation before it becomes a tensor. */
-export interface Output {
-  readonly storage: Storage;
-  readonly shape: readonly number[];
-  readonly dtype: DType;
-  readonly strides?: readonly number[] | null;
+/** Parameters and buffers of modules that run more than once, in the order of their first run. */
+export class ModuleWeights {
+  readonly tensors: Tensor[] = [];
 }
 
 /**
@@ -93,6 +55,7 @@ export class Tape {
   private autocastDepth: number;
   private region: Region | null = null;
   private readonly casts: Storage[] = [];
+  private reuse: { readonly weights: ModuleWeights; next: number } | null = null;
 
   constructor(options: TapeOptions) {
     this.options = options;
@@ -114,6 +77,30 @@ export class Tape {
 
   /** Weight of the given shape; frozen inside `freeze`. */
   param(...shape: number[]): Tensor {
+    return this.made(() => this.newParam(shape));
+  }
+
+  /** Runs modules whose weights live in `weights`: the first run makes them, every later run uses them again. */
+  again<T>(weights: ModuleWeights, body: () => T): T {
+    const outer = this.reuse;
+    this.reuse = { weights, next: 0 };
+    const result = body();
+    this.reuse = outer;
+    return result;
+  }
+
+  private made(make: () => Tensor): Tensor {
+    const { reuse } = this;
+    if (reuse === null) return make();
+    const known = reuse.weights.tensors[reuse.next];
+    reuse.next += 1;
+    if (known !== undefined) return known;
+    const tensor = make();
+    reuse.weights.tensors.push(tensor);
+    return tensor;
+  }
+
+  private newParam(shape: readonly number[]): Tensor {
     const count = elements(shape);
     const trainable = this.frozenDepth === 0;
     const storage = new Storage(roundToBlock(4 * count), -1, this.scope, true);
@@ -127,6 +114,10 @@ export class Tape {
 
   /** Non-trained state of a module (running statistics, index tables). */
   buffer(shape: readonly number[], dtype: DType = 'float'): Tensor {
+    return this.made(() => this.newBuffer(shape, dtype));
+  }
+
+  private newBuffer(shape: readonly number[], dtype: DType): Tensor {
     const storage = new Storage(storageBytes(shape, dtype), -1, this.scope, true);
     this.bufferBytes += storage.bytes;
     return new Tensor(storage, shape, dtype);

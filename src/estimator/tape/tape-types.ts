@@ -1,0 +1,47 @@
+import type { DType, Storage } from './storage.ts';
+
+/** Rules that changed between versions of torch (docs/estimator.md, "torch versions"). */
+export interface TorchRules {
+  /** Before 1.11 softmax and log_softmax kept their input too. */
+  readonly softmaxKeepsInput: boolean;
+  /** Before 2.0 in-place ReLU6 kept its result instead of a clone of the input. */
+  readonly relu6KeepsResult: boolean;
+  /** Before 1.7 mmcv's hard-swish was `x·relu6(x+3)/6`. */
+  readonly composedHardswish: boolean;
+}
+
+export interface TapeOptions {
+  /** 16-bit type of autocast, or null. */
+  readonly autocast: 'fp16' | 'bf16' | null;
+  /** False: validation (no gradient, evaluation mode). */
+  readonly training: boolean;
+  readonly rules: TorchRules;
+  readonly convWorkspace: boolean;
+  readonly kernelTemporaries: boolean;
+  /** Fake-tensor traces sum and add out of place where a GPU works in place. */
+  readonly fanInCopies: boolean;
+}
+
+export type WorkKind =
+  | 'convolution'
+  | 'depthwise'
+  | 'matmul'
+  | 'attention'
+  | 'pointwise'
+  | 'normalization'
+  | 'resample'
+  | 'reduction';
+
+export interface Scope {
+  readonly path: string;
+  readonly parent: number;
+  readonly children: Map<string, number>;
+}
+
+/** The output of an operation before it becomes a tensor. */
+export interface Output {
+  readonly storage: Storage;
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly strides?: readonly number[] | null;
+}
