@@ -1,8 +1,28 @@
 import type { Encoder, EncoderTable } from './encoder.ts';
+import { densenetEncoders } from './encoder-densenet.ts';
+import { efficientnetEncoders } from './encoder-efficientnet.ts';
+import { inceptionResnetEncoders } from './encoder-inception-resnet.ts';
+import { inceptionV4Encoders } from './encoder-inception-v4.ts';
+import { mobilenetV2Encoders } from './encoder-mobilenet-v2.ts';
+import { mobileoneEncoders } from './encoder-mobileone.ts';
 import { resnetEncoders } from './encoder-resnet.ts';
+import { senetEncoders } from './encoder-senet.ts';
+import { vggEncoders } from './encoder-vgg.ts';
+import { xceptionEncoders } from './encoder-xception.ts';
 
 /** Encoders by the name that segmentation_models_pytorch 0.6.0 gives them; `tu-` ones are timm 1.0.31. */
-const ENCODERS: EncoderTable = { ...resnetEncoders };
+const ENCODERS: EncoderTable = {
+  ...densenetEncoders,
+  ...efficientnetEncoders,
+  ...inceptionResnetEncoders,
+  ...inceptionV4Encoders,
+  ...mobilenetV2Encoders,
+  ...mobileoneEncoders,
+  ...resnetEncoders,
+  ...senetEncoders,
+  ...vggEncoders,
+  ...xceptionEncoders,
+};
 
 export function findEncoder(name: string): Encoder | undefined {
   return ENCODERS[name];
