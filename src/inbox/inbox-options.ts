@@ -24,13 +24,25 @@ export interface InboxLimits {
   readonly dedupeMs: number;
   /** After this time without reaching the platform a message is given up. */
   readonly giveUpMs: number;
-  /** First wait between two deliveries, doubled each time up to 30 s. */
+  /** First wait between two deliveries, doubled each time up to 30 s; also between two tries at a store that is away. */
   readonly retryMs: number;
   /** Bytes of one stored message; a longer one is refused with `too-large`. */
   readonly maximumBytes: number;
   /** How long `stop` waits for answers in progress. */
   readonly drainMs: number;
 }
+
+export const defaultLimits: InboxLimits = {
+  maximumWaiting: 1_000,
+  concurrency: 64,
+  leaseMs: 30_000,
+  pollMs: 1_000,
+  dedupeMs: 86_400_000,
+  giveUpMs: 3_600_000,
+  retryMs: 500,
+  maximumBytes: 1_000_000,
+  drainMs: 10_000,
+};
 
 /**
  * `handle` may be called again for the same message after a crash, so it must be repeatable: keep beside the dialog
@@ -46,7 +58,6 @@ export interface InboxOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly limits?: Partial<InboxLimits>;
-  readonly now?: () => number;
 }
 
 export interface Inbox {

@@ -16,8 +16,9 @@ export interface Claim {
   readonly claimId: string;
 }
 
-/** Who takes holds, and until when (epoch milliseconds). */
+/** Under which name holds are taken, and until when (epoch milliseconds). */
 export interface Lease {
+  /** `InboxStore.owner` of whoever takes them. */
   readonly owner: string;
   readonly claimId: string;
   readonly now: number;
@@ -59,6 +60,10 @@ export interface Takeover extends Claim {
  * @throws AppError `store-unavailable` from every method when the backend cannot be reached.
  */
 export interface InboxStore {
+  /** Epoch milliseconds on the clock that everybody who uses this backend shares; leases are measured on it. */
+  now(): number;
+  /** Names this opened store as the holder of what it takes; unique over machines, processes and restarts. */
+  readonly owner: string;
   accept(entries: readonly InboxEntry[], lease: Lease): Promise<readonly AcceptResult[]>;
   /** Marks entries finished (payload erased, id kept until `expiresAt`) and moves each conversation on. */
   advance(finished: readonly Finished[], now: number): Promise<readonly Advance[]>;

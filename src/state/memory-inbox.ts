@@ -1,4 +1,5 @@
 import type { AcceptResult, Advance, Claim, Finished, InboxEntry, InboxStore, Lease, Takeover } from './inbox-store.ts';
+import { createOwner } from './owner.ts';
 
 interface Waiting {
   readonly entry: InboxEntry;
@@ -12,12 +13,12 @@ interface Held {
 
 export interface MemoryInboxStore extends InboxStore {
   /** Forgets ids of finished messages whose time is over; returns how many. */
-  sweep(now: number): number;
+  sweep(at: number): number;
   forget(matches: (userId: string) => boolean): number;
 }
 
 /** The inbox of one process, gone with it. */
-export function createMemoryInboxStore(): MemoryInboxStore {
+export function createMemoryInboxStore(now: () => number): MemoryInboxStore {
   const waiting = new Map<string, Waiting[]>();
   const known = new Map<string, number | undefined>();
   const claims = new Map<string, Held>();
@@ -67,6 +68,8 @@ export function createMemoryInboxStore(): MemoryInboxStore {
   };
 
   return {
+    now,
+    owner: createOwner(),
     accept: async (entries, lease) => entries.map((entry) => accept(entry, lease)),
     advance: async (finished) => finished.map(advance),
     takeOver: async (lease, limit) => takeOver(lease, limit),
@@ -80,8 +83,8 @@ export function createMemoryInboxStore(): MemoryInboxStore {
       for (const claim of released) if (holds(claim) !== undefined) claims.delete(claim.conversationId);
     },
     countWaiting: async () => [...waiting.values()].reduce((sum, queue) => sum + queue.length, 0),
-    sweep: (now) => {
-      const old = [...known].filter(([, expiry]) => expiry !== undefined && expiry <= now);
+    sweep: (at) => {
+      const old = [...known].filter(([, expiry]) => expiry !== undefined && expiry <= at);
       for (const [messageId] of old) known.delete(messageId);
       return old.length;
     },

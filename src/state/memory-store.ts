@@ -1,11 +1,13 @@
 import { createMemoryStateStore } from './memory.ts';
 import { createMemoryInboxStore } from './memory-inbox.ts';
+import { createSteadyClock } from './steady-clock.ts';
 import type { OpenOptions, Store } from './store.ts';
 
 /** Everything in this process: for the terminal and for tests. */
-export async function openMemoryStore({ now }: OpenOptions): Promise<Store> {
+export async function openMemoryStore(options: OpenOptions): Promise<Store> {
+  const now = options.now ?? createSteadyClock(Date.now()).now;
   const state = createMemoryStateStore(now);
-  const inbox = createMemoryInboxStore();
+  const inbox = createMemoryInboxStore(now);
   return {
     ...state,
     inbox,

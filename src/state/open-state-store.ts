@@ -22,11 +22,11 @@ function pathOf(address: string): string {
  * Opens `memory:`, `sqlite:PATH` or `postgres://…`, with its tables brought up to date.
  * @throws AppError `invalid-config` for another address, `store-unavailable` when the backend does not answer.
  */
-export async function openStateStore(address: string, options: Partial<OpenOptions> = {}): Promise<Store> {
+export async function openStateStore(address: string, options: OpenOptions = {}): Promise<Store> {
   const scheme = /^([a-z]+):/.exec(address)?.[1] ?? '';
   const open = backends[scheme];
   if (open === undefined) {
     throw new AppError('invalid-config', 'DATABASE_URL must be memory:, sqlite:PATH or postgres://USER@HOST/DATABASE');
   }
-  return open(address, { now: options.now ?? Date.now });
+  return open(address, options);
 }

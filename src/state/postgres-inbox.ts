@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { AcceptResult, Advance, Claim, Finished, InboxEntry, InboxStore, Lease, Takeover } from './inbox-store.ts';
+import { createOwner } from './owner.ts';
 import { acceptSql, advanceSql, releaseSql, renewSql, takeOverSql } from './postgres-inbox-sql.ts';
 
 interface EntryRow {
@@ -41,12 +42,13 @@ const column = <T, K extends keyof T>(items: readonly T[], key: K): T[K][] => it
 
 export interface PostgresInboxOptions {
   readonly pool: pg.Pool;
+  readonly now: () => number;
   /** Turns a driver's failure into `store-unavailable`; repeats what the server asks to repeat. */
   readonly guard: <T>(operation: () => Promise<T>) => Promise<T>;
 }
 
 /** The inbox in the tables of `migrations/`: one statement, prepared once, for each list. */
-export function createPostgresInboxStore({ pool, guard }: PostgresInboxOptions): InboxStore {
+export function createPostgresInboxStore({ pool, now, guard }: PostgresInboxOptions): InboxStore {
   const query = async <R extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<R[]> =>
     (await guard(() => pool.query<R>({ name, text, values }))).rows;
 
@@ -97,6 +99,8 @@ export function createPostgresInboxStore({ pool, guard }: PostgresInboxOptions):
   };
 
   return {
+    now,
+    owner: createOwner(),
     accept,
     advance,
     release,

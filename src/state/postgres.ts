@@ -4,6 +4,7 @@ import { AppError } from '../errors.ts';
 import { migrate } from './migrate.ts';
 import { createPostgresInboxStore } from './postgres-inbox.ts';
 import { createSqlStateStore, forgetUser } from './sql.ts';
+import { createSteadyClock } from './steady-clock.ts';
 import type { OpenOptions, Store } from './store.ts';
 import { asStoreError } from './store-error.ts';
 import type { Tables } from './tables.ts';
@@ -14,6 +15,8 @@ const statementMs = 10_000;
 /** Deadlock and serialisation failure: the server undid the statement and asks to repeat it. */
 const repeatable = new Set(['40P01', '40001']);
 const maximumRepeats = 3;
+const clockReadMs = 60_000;
+const clockStepMs = 200;
 
 /** `int8` as a number: times and versions stay below 2^53. */
 const types: pg.CustomTypesConfig = {
@@ -25,7 +28,7 @@ const types: pg.CustomTypesConfig = {
  * A server for several replicas. `?schema=NAME` in the address keeps the tables in that schema.
  * @throws AppError `store-unavailable`, never with the address, which holds the password.
  */
-export async function openPostgresStore(address: string, { now }: OpenOptions): Promise<Store> {
+export async function openPostgresStore(address: string, options: OpenOptions): Promise<Store> {
   const { connectionString, schema, host } = parseAddress(address);
   const where = `PostgreSQL at ${host}`;
   const pool = new pg.Pool({
@@ -42,16 +45,23 @@ export async function openPostgresStore(address: string, { now }: OpenOptions): 
   pool.on('error', () => undefined);
   const guard = createGuard(where);
   const database = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  let clock: { now: () => number; stop: () => void };
   try {
     await prepareTables(database, schema);
+    clock = await startServerClock(pool);
   } catch (error) {
     await database.destroy().catch(() => undefined);
     throw asStoreError(error, where);
   }
-  const state = createSqlStateStore({ database, now, guard, close: () => guard(() => database.destroy()) });
+  const now = options.now ?? clock.now;
+  const close = async (): Promise<void> => {
+    clock.stop();
+    await database.destroy();
+  };
+  const state = createSqlStateStore({ database, now, guard, close: () => guard(close) });
   return {
     ...state,
-    inbox: createPostgresInboxStore({ pool, guard }),
+    inbox: createPostgresInboxStore({ pool, now, guard }),
     forget: (user) => guard(() => forgetUser(database, user)),
   };
 }
@@ -68,6 +78,23 @@ async function prepareTables(database: Kysely<Tables>, schema: string | undefine
   const found = await sql<{ name: string | null }>`select current_schema() as name`.execute(database);
   const flavour = { binaryText: 'text collate "C"', autoIncrement: 'bigserial primary key' } as const;
   await migrate(database, flavour, found.rows[0]?.name ?? undefined);
+}
+
+/** All replicas measure leases on the server's clock; corrected gently, as quartz drifts by seconds a day. */
+async function startServerClock(pool: pg.Pool): Promise<{ now: () => number; stop: () => void }> {
+  const read = async (): Promise<number> => {
+    const text = 'select (extract(epoch from clock_timestamp()) * 1000)::bigint as now';
+    return (await pool.query<{ now: number }>(text)).rows[0]?.now ?? Date.now();
+  };
+  const clock = createSteadyClock(await read());
+  const correct = (): void => {
+    read().then(
+      (better) => clock.correct(better, clockStepMs),
+      () => undefined,
+    );
+  };
+  const timer = setInterval(correct, clockReadMs).unref();
+  return { now: clock.now, stop: () => clearInterval(timer) };
 }
 
 function parseAddress(address: string) {

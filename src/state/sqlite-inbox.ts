@@ -1,6 +1,7 @@
 import type Database from 'libsql';
 import { z } from 'zod';
 import type { AcceptResult, Advance, Finished, InboxEntry, InboxStore, Lease, Takeover } from './inbox-store.ts';
+import { createOwner } from './owner.ts';
 
 const Row = z.object({
   seq: z.number(),
@@ -88,12 +89,13 @@ function takeOver(run: Statements, lease: Lease, limit: number): Takeover[] {
 
 export interface SqliteInboxOptions {
   readonly database: Database.Database;
+  readonly now: () => number;
   /** Turns a driver's failure into `store-unavailable`. */
   readonly guard: <T>(operation: () => Promise<T>) => Promise<T>;
 }
 
 /** The inbox in the tables of `migrations/`, one transaction for each list. */
-export function createSqliteInboxStore({ database, guard }: SqliteInboxOptions): InboxStore {
+export function createSqliteInboxStore({ database, now, guard }: SqliteInboxOptions): InboxStore {
   const run = prepare(database);
   const together = <T>(operation: () => T): Promise<T> =>
     guard(async () => {
@@ -109,6 +111,8 @@ export function createSqliteInboxStore({ database, guard }: SqliteInboxOptions):
     });
 
   return {
+    now,
+    owner: createOwner(),
     accept: (entries, lease) => together(() => entries.map((entry) => accept(run, entry, lease))),
     advance: (finished) => together(() => finished.map((one) => advance(run, one))),
     takeOver: (lease, limit) => together(() => takeOver(run, lease, limit)),

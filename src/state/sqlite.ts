@@ -7,6 +7,7 @@ import { migrate } from './migrate.ts';
 import { isGone } from './owner.ts';
 import { createSqlStateStore, forgetUser } from './sql.ts';
 import { createSqliteInboxStore } from './sqlite-inbox.ts';
+import { createSteadyClock } from './steady-clock.ts';
 import type { OpenOptions, Store } from './store.ts';
 import { asStoreError } from './store-error.ts';
 import type { Tables } from './tables.ts';
@@ -19,7 +20,8 @@ const busyTimeoutMs = 5_000;
  * lose the last moments (set `full` in the file for more, at the price of a disk flush for each write).
  * @throws AppError `store-unavailable` that says what is wrong with the file.
  */
-export async function openSqliteStore(path: string, { now }: OpenOptions): Promise<Store> {
+export async function openSqliteStore(path: string, options: OpenOptions): Promise<Store> {
+  const now = options.now ?? createSteadyClock(Date.now()).now;
   const where = `SQLite ${path}`;
   try {
     const file = resolve(path);
@@ -51,7 +53,7 @@ async function openOn(raw: Database.Database, { where, now }: { where: string; n
     raw.exec('pragma journal_mode = wal');
     raw.exec('pragma synchronous = normal');
     const database = new Kysely<Tables>({ dialect: new SqliteDialect({ database: raw }) });
-    await migrate(database, { binaryText: 'text', autoIncrement: 'integer primary key autoincrement' });
+    await upgrade(database);
     dropClaimsOfEndedProcesses(raw);
     const close = async (): Promise<void> => {
       // Leaves everything in the one file, ready to be copied.
@@ -61,12 +63,22 @@ async function openOn(raw: Database.Database, { where, now }: { where: string; n
     const state = createSqlStateStore({ database, now, guard, close: () => guard(close) });
     return {
       ...state,
-      inbox: createSqliteInboxStore({ database: raw, guard }),
+      inbox: createSqliteInboxStore({ database: raw, now, guard }),
       forget: (user) => guard(() => forgetUser(database, user)),
     };
   } catch (error) {
     raw.close();
     throw error;
+  }
+}
+
+/** SQLite's migrator takes no lock: when another process was faster, a second look finds its work done. */
+async function upgrade(database: Kysely<Tables>): Promise<void> {
+  const flavour = { binaryText: 'text', autoIncrement: 'integer primary key autoincrement' } as const;
+  try {
+    await migrate(database, flavour);
+  } catch {
+    await migrate(database, flavour);
   }
 }
 

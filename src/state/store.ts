@@ -9,6 +9,6 @@ export interface Store extends StateStore {
 }
 
 export interface OpenOptions {
-  /** Clock of expiries. */
-  readonly now: () => number;
+  /** Clock of leases and expiries; absent: a steady one, PostgreSQL's own where that is the backend. */
+  readonly now?: () => number;
 }

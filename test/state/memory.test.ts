@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
 import { createMemoryStateStore } from '../../src/state/memory.ts';
 import { openStateStore } from '../../src/state/open-state-store.ts';
+import type { OpenOptions } from '../../src/state/store.ts';
 import { inboxStoreContract } from '../contracts/inbox-store-contract.ts';
 import { stateStoreContract } from '../contracts/state-store-contract.ts';
 
-const underTest = { name: 'memory', open: (options: { now: () => number }) => openStateStore('memory:', options) };
+const underTest = { name: 'memory', open: (options: OpenOptions) => openStateStore('memory:', options) };
 stateStoreContract(underTest);
 inboxStoreContract(underTest);
 

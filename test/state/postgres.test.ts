@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStateStore } from '../../src/state/open-state-store.ts';
+import type { OpenOptions } from '../../src/state/store.ts';
 import { inboxStoreContract } from '../contracts/inbox-store-contract.ts';
 import { stateStoreContract } from '../contracts/state-store-contract.ts';
 import { startTestPostgres, type TestPostgres } from './test-postgres.ts';
@@ -12,7 +13,7 @@ afterAll(() => postgres.stop());
 
 const underTest = {
   name: 'PostgreSQL',
-  open: (options: { now: () => number }) => openStateStore(postgres.address(), options),
+  open: (options: OpenOptions) => openStateStore(postgres.address(), options),
 };
 stateStoreContract(underTest);
 inboxStoreContract(underTest);

@@ -15,6 +15,7 @@ import Database from 'libsql';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openStateStore } from '../../src/state/open-state-store.ts';
 import { createOwner } from '../../src/state/owner.ts';
+import type { OpenOptions } from '../../src/state/store.ts';
 import { inboxStoreContract } from '../contracts/inbox-store-contract.ts';
 import { stateStoreContract } from '../contracts/state-store-contract.ts';
 
@@ -28,7 +29,7 @@ const fresh = (): string => {
 
 const underTest = {
   name: 'SQLite',
-  open: (options: { now: () => number }) => openStateStore(`sqlite:${fresh()}`, options),
+  open: (options: OpenOptions) => openStateStore(`sqlite:${fresh()}`, options),
 };
 stateStoreContract(underTest);
 inboxStoreContract(underTest);

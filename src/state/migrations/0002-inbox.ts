@@ -4,7 +4,7 @@ import type { FlavouredMigration } from './index.ts';
 export const inbox: FlavouredMigration = ({ autoIncrement }) => ({
   async up(db) {
     await sql`
-      create table inbox (
+      create table if not exists inbox (
         seq ${sql.raw(autoIncrement)},
         message_id text not null unique,
         conversation_id text not null,
@@ -15,11 +15,15 @@ export const inbox: FlavouredMigration = ({ autoIncrement }) => ({
         outcome text,
         expires_at bigint
       )`.execute(db);
-    await sql`create index inbox_waiting on inbox (conversation_id, seq) where payload is not null`.execute(db);
-    await sql`create index inbox_expires_at on inbox (expires_at) where expires_at is not null`.execute(db);
-    await sql`create index inbox_user_id on inbox (user_id)`.execute(db);
+    await sql`create index if not exists inbox_waiting on inbox (conversation_id, seq) where payload is not null`.execute(
+      db,
+    );
+    await sql`create index if not exists inbox_expires_at on inbox (expires_at) where expires_at is not null`.execute(
+      db,
+    );
+    await sql`create index if not exists inbox_user_id on inbox (user_id)`.execute(db);
     await sql`
-      create table claim (
+      create table if not exists claim (
         conversation_id text primary key,
         claim_id text not null,
         owner text not null,

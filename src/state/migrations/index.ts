@@ -11,7 +11,9 @@ export interface Flavour {
 
 export type FlavouredMigration = (flavour: Flavour) => Migration;
 
-/** In order and never edited once released: files made by each version are upgraded in `test/state/upgrade.test.ts`. */
+/**
+ * In order, repeatable (SQLite commits no migration as a whole), and never edited once released: files made by each version are upgraded in `test/state/upgrade.test.ts`.
+ */
 const history: Readonly<Record<string, FlavouredMigration>> = { '0001-entries': entries, '0002-inbox': inbox };
 
 export function createMigrationProvider(flavour: Flavour): MigrationProvider {
