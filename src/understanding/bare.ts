@@ -27,7 +27,7 @@ function bareNumbers(reading: Reading): readonly Bare[] {
 
 /** Smallest number that is read as pixels; below it a number is a batch size. */
 const MIN_SIZE = 64;
-const MAX_SIZE = 16_384;
+const MAX_SIZE = 4096;
 const TYPICAL_SIZE = (value: number): boolean =>
   value >= 96 &&
   value <= MAX_SIZE &&
@@ -82,8 +82,20 @@ function readKilo(reading: Reading, said: Slots, { held, asked }: UnderstandingC
     : {};
 }
 
+const MEMORY_SAID = /^[^\d]{0,6}(\d{1,3}) ?(?:g|gb|gib)(?: ?显存)? ?(?:的|版本?|version|one|model)?[^\d]{0,6}$/;
+
+/** "32G 的呢" beside a held card: the same card with other memory. */
+function readMemory(reading: Reading, said: Slots, { held }: UnderstandingContext): Slots {
+  const memoryGiB = Number(MEMORY_SAID.exec(reading.text)?.[1]);
+  const gpu = held.gpu;
+  if (!(memoryGiB > 0) || said.gpu !== undefined || gpu === undefined || !('name' in gpu)) return {};
+  return { gpu: { ...gpu, memoryGiB } };
+}
+
 /** A number without its slot: the answer to the question asked, a size by its magnitude, or another value of what is held. */
 export function readBare(reading: Reading, said: Slots, context: UnderstandingContext): Slots {
+  const memory = readMemory(reading, said, context);
+  if (memory.gpu !== undefined) return memory;
   const numbers = bareNumbers(reading);
   const denied = numbers.find((number) => number.denied);
   const open = numbers.filter((number) => !number.denied);

@@ -2,6 +2,8 @@ import { type Candidate, choose } from './candidates.ts';
 import { findModelMentions } from './names/find-mentions.ts';
 import type { ModelMention } from './names/mention.ts';
 import { mentionSlots } from './names/mention-slots.ts';
+import { scanNames } from './names/name-trie.ts';
+import { defaultVocabulary } from './names/vocabulary.ts';
 import { erase, FILLER, type Reading, type Span } from './reading.ts';
 import type { Ambiguity, Slots } from './understanding.ts';
 
@@ -112,17 +114,25 @@ function isMeant(reading: Reading, { start, end, architecture, backbone, text }:
   return architecture !== null || backbone !== null || /^[a-z]-?\d$/i.test(text);
 }
 
-/** The arguments of a constructor stay for the rules of their slots. */
-function nameSpan({ form, text, start, end }: ModelMention): Span {
+/** Longer plain mentions have other words between head and backbone. */
+const TIGHT = /^[a-z\d+\-_/ ]{1,24}$/i;
+
+/** What the name itself occupies: arguments of a constructor and words between head and backbone stay for their own rules. */
+function nameSpans({ form, text, start, end }: ModelMention): readonly Span[] {
   const open = text.indexOf('(');
-  return form === 'constructor' && open > 0 ? { start, end: start + open } : { start, end };
+  if (form === 'constructor' && open > 0) return [{ start, end: start + open }];
+  if (form !== 'plain' || TIGHT.test(text)) return [{ start, end }];
+  const parts = scanNames(defaultVocabulary().trie, text.toLowerCase());
+  return parts.length === 0
+    ? [{ start, end }]
+    : parts.map((part) => ({ start: start + part.start, end: start + part.end }));
 }
 
 /** Networks of the message: the one that is meant, and what else was named. */
 export function readModel(reading: Reading, held: Slots): ModelReading {
   const mentions = findModelMentions(reading.cased).filter((mention) => isMeant(reading, mention));
   const chosen = choose(reading, candidatesOf(mentions))?.value;
-  erase(reading, mentions.map(nameSpan));
+  erase(reading, mentions.flatMap(nameSpans));
   if (chosen === undefined) {
     const backbone = resized(reading.text, held);
     return backbone === null ? NOTHING : { ...NOTHING, slots: { backbone }, typed: [backbone] };

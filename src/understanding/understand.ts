@@ -23,6 +23,8 @@ import { type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
 interface Parts {
   readonly artifacts: ArtifactReading;
+  /** The message without what was pasted. */
+  readonly words: string;
   readonly model: ModelReading;
   readonly cards: GpuReading;
   readonly changes: readonly SlotChange[];
@@ -36,6 +38,7 @@ interface Parts {
 function readParts(reading: Reading, context: UnderstandingContext, vocabulary: Vocabulary): Parts {
   const { held } = context;
   const artifacts = readArtifacts(reading);
+  const words = reading.rest;
   const model = readModel(reading, held);
   const cards = readGpuMentions(reading, vocabulary);
   const schedule = readSchedule(reading);
@@ -52,7 +55,7 @@ function readParts(reading: Reading, context: UnderstandingContext, vocabulary: 
     ...schedule,
     ...place,
     ...gpus,
-    ...batchTaken,
+    ...keepTotal(batchTaken, gpus.gpus),
     ...training,
     ...(budget === null ? {} : { budget }),
   };
@@ -62,7 +65,7 @@ function readParts(reading: Reading, context: UnderstandingContext, vocabulary: 
   const said: Slots = { ...together, ...bare };
   const changes = readChanges(reading, said);
   const slots = attachCard({ ...artifacts.slots, ...said }, artifacts, { held, vocabulary });
-  return { artifacts, model, cards, changes, said, slots };
+  return { artifacts, words, model, cards, changes, said, slots };
 }
 
 function readBatchFirst(
@@ -73,6 +76,13 @@ function readBatchFirst(
   const perGpu =
     batch.batchSize !== undefined && batch.batchScope === undefined && artifacts.config?.batchIsPerGpu === true;
   return perGpu ? { ...batch, batchScope: 'per_gpu' } : batch;
+}
+
+/** "Their 8 × 2, my one card": what is to be kept is the total. */
+function keepTotal(batch: Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'>, own: number | undefined): Slots {
+  const { batchSize, gpus } = batch;
+  if (batchSize === undefined || gpus === undefined || own === undefined || own === gpus) return batch;
+  return { batchSize: batchSize * gpus, batchScope: 'total', gpus: own };
 }
 
 /** A batch said beside a configuration name replaces the name's batch together with its scope. */
@@ -142,8 +152,7 @@ export function understand(message: string, context: UnderstandingContext, catal
   const vocabulary = vocabularyOf(catalog);
   const parts = readParts(reading, context, vocabulary);
   const { artifacts, model, cards, changes, said, slots } = parts;
-  const pasted = artifacts.artifact !== null && artifacts.artifact.kind !== 'training_log';
-  const words = pasted ? reading.rest : reading.text;
+  const words = artifacts.artifact === null ? reading.text : parts.words;
   const acceptsDefault = context.asked !== null && slots[context.asked] === undefined && says('acceptsDefault', words);
   const startsAfresh = isAfresh(words, said, context);
   const command = commandOf(words, said);

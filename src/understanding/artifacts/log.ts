@@ -33,7 +33,7 @@ const STEP_TIME: readonly { readonly pattern: RegExp; readonly seconds: (value: 
 
 /** Lines of a log beside the figures that are read: `Epoch [1][50/1000] lr: 1.000e-02, eta: 1:02:03`. */
 const LOG_NOISE =
-  /(?:epoch|iter)\s?[([]?\d*[\])]?\s?[[(]\s{0,6}\d+\s?\/\s?\d+[\])]|\b(?:lr|base_lr|loss|eta|data_time|grad_norm|decode\.\w+|aux\.\w+|acc_seg)\s?:\s?[\d.:e+-]{1,24}(?: days?, [\d:]+)?/g;
+  /\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d(?:[,.]\d{1,6})?|- (?:mmseg|mmengine|mmdet|root|d2\.[a-z.]+) - (?:info|warning) -|(?:epoch|iter)(?:\(train\))? ?[([]? {0,6}\d*[\])]? ?[[(]? {0,6}\d+ ?\/ ?\d+[\])]?|\b(?:lr|base_lr|loss|eta|data_time|time|grad_norm|acc_seg|(?:decode|aux\w{0,4})\.\w{1,16})\s?: ?[\d.:e+-]{1,24}(?: days?, [\d:]+)?/g;
 
 export interface LogReading {
   readonly allocatedGiB?: number;
@@ -57,7 +57,7 @@ export function readLog(reading: Reading): LogReading {
         ? undefined
         : toGiB(allocated.groups[0] ?? '', allocated.groups[1] ?? '');
   return {
-    pasted: logged !== undefined || noise.length > 1,
+    pasted: (logged !== undefined && noise.length > 0) || noise.length > 2,
     ...(allocatedGiB === undefined ? {} : { allocatedGiB }),
     ...(seconds === undefined || !Number.isFinite(seconds) ? {} : { secondsPerIteration: seconds }),
   };

@@ -82,7 +82,7 @@ const RECIPE_OF_OTHERS = /官方|论文|原(?:文|版|作|配置)|recipe|paper|o
 const OWN_LIMIT =
   /只有|就(?:一|1|两|2)|我(?:这|们)?(?:里|边|手上)?(?:有|是|用)|only have|i have|we have|i've got|my (?:single|one)|on (?:a single|one|my)/;
 const TRANSLATE_WORDS =
-  /学习率|(?<![a-z])lr(?![a-z])|learning rate|等效|换算|等价|复现|reproduce|equivalent|same (?:total|effective|global) batch|总batch\s?(?:不变|保持)|keep (?:the )?(?:total|effective|global)/;
+  /(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)[^,.;\n]{0,12}(?:怎么|多少|要不要|调|改|缩放|换算|对应|scal|should|\?)|(?:scale|adjust|change|what|which|how|怎么|调|改)[^,.;\n]{0,24}(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)|等效|换算|等价|复现|reproduce|equivalent|same (?:total|effective|global) batch|总 ?batch ?(?:不变|保持)|keep (?:the )?(?:total|effective|global)/;
 
 function translates({ text }: Evidence): boolean {
   return (

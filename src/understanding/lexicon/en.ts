@@ -99,7 +99,7 @@ export const en = {
   ],
   maxBatch: [
     '(?:max(?:imum)?|biggest|largest|highest) (?:possible )?(?:batch|bs)(?: ?size)?',
-    'how (?:many|much) (?:images?|imgs?|samples?|crops?)',
+    'how (?:many|much) (?:[\\dx]{2,9} )?(?:px )?(?:images?|imgs?|samples?|crops?|tiles?|patches)',
     'how (?:big|large|high) (?:a |of a |can (?:the|my) |should (?:the|my) )?(?:batch|bs)',
     'how far can i (?:push|raise) (?:the )?batch',
     'what batch(?: ?size)? (?:can|could|would|will|should|fits?|is (?:possible|max))',

@@ -16,7 +16,7 @@ const NUMBER = '(\\d{1,5})(?![\\d.]*\\d|k\\b| ?x ?\\d{3}| ?%| ?(?:g|gb|gib|mb)\\
 export const BATCH_WORD =
   '(?<!(?:eval|val|test|valid(?:ation)?)[-_ ]?)(?:(?:mini|micro)?[- _]?(?:batch|bacth|batchs|bathc|btach|bach|batc|btch|bacht|baych|batcg|batxh|bstch|barch)(?:es)?[- _]?(?:sizes?|sz|siz|szie)?|(?<![a-z])b_?sz?|(?<![a-z])b(?= ?=)|(?<![a-z-])-b|批(?:次)?(?:处理)?(?:的)?(?:大小|量|数|尺寸)?)';
 const LINKS =
-  '(?: |[=:是为到开设给改调降加用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|大概|about|around|应该){0,10}';
+  '(?: |[=:是为到开设给改调降加用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|不能?超过?|最多|至多|最大|不超过|限制|max|大概|about|around|应该){0,10}';
 const PER_GPU =
   '(?: ?(?:张图?|images?|imgs?|samples?|pics?|crops?|个样本|个|幅|份|片)? ?(?:\\/|per|a|each|on each|每|一) ?(?:一?张?|块)? ?(?:gpu|card|卡|device|显卡|process|worker)s?)';
 
@@ -42,6 +42,7 @@ interface Rule {
   readonly pattern: RegExp;
   readonly scope?: Scope;
   readonly rank: number;
+  readonly gpus?: number;
 }
 
 /** From the surest wording to the weakest; each takes what it reads. */
@@ -113,14 +114,14 @@ const RULES: readonly Rule[] = [
       /(?:set|setting|use|using|put|run|running|fit|holds?|holding|takes?|设了?|放了?|开了?|用了?) (?:bs |batch )?(\d{1,4})(?= (?:on (?:it|that|this|one|each|a|the|my)|there|images|imgs|at (?:a time|once))(?![a-z]))/g,
     rank: 4,
   },
-  { pattern: /单卡 ?(\d{1,3})(?=\s*(?:$|[,.;!?\n]|张))/g, scope: 'per_gpu', rank: 4 },
+  { pattern: /单卡 ?(\d{1,3})(?=\s*(?:$|[,.;!?\n]|张))/g, scope: 'per_gpu', rank: 4, gpus: 1 },
 ];
 
 /** "8 gpus x 2", "8卡x2", "4 GPU × 每卡2": the second number is per GPU. */
 const CARDS_TIMES =
   /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡) ?x ?(?:每卡|batch|bs)? ?(\d{1,4})(?!\d| ?x)/g;
 
-function readRule(reading: Reading, { pattern, scope, rank }: Rule): readonly Candidate<Batch>[] {
+function readRule(reading: Reading, { pattern, scope, rank, gpus }: Rule): readonly Candidate<Batch>[] {
   return take(reading, pattern, ({ groups }) => {
     const size = Number(groups.find((group) => group !== ''));
     return size >= 0 && size <= MAX_BATCH;
@@ -129,7 +130,12 @@ function readRule(reading: Reading, { pattern, scope, rank }: Rule): readonly Ca
     const numberAt = found.start + found.all.lastIndexOf(String(size));
     const ownScope = scope ?? scopeOf(reading, found);
     const evaluates = /(?:val|test|eval)(?:idation)?_?(?:data)?loader/.test(before(reading.text, found.start, 60));
-    return { value: { size, scope: ownScope }, rank: evaluates ? rank - 6 : rank, start: numberAt, end: found.end };
+    return {
+      value: { size, scope: ownScope, ...(gpus === undefined ? {} : { gpus }) },
+      rank: evaluates ? rank - 6 : rank,
+      start: numberAt,
+      end: found.end,
+    };
   });
 }
 

@@ -34,6 +34,7 @@ const ADVERB_AFTER = ADVERB.map(({ period, cue }) => ({
 }));
 const RUN_NEAR = new RegExp(words('perRun'));
 const BUDGET_BEFORE = new RegExp(`${words('budget')}(?:[^\\d,;!?\\n]{0,8}|[^\\d;!?\\n]{0,3})$`);
+const BUDGET_AFTER = /^ ?(?:块钱?|元)? ?的? ?(?:经费|预算|budget)/;
 const LIMIT_AFTER = new RegExp(`^ ?${words('limit')}`);
 /** The number counts something else. */
 const OTHER_UNIT =
@@ -72,7 +73,7 @@ function signsOf(reading: Reading, found: Found): Signs {
   const bareLead = lead.replace(CURRENCY_BEFORE, '');
   const behind = [...PERIOD_AFTER, ...ADVERB_AFTER].find(({ pattern }) => pattern.test(afterMoney))?.period;
   const ahead = PERIOD_BEFORE.find(({ pattern }) => pattern.test(bareLead))?.period;
-  const keyword = BUDGET_BEFORE.test(bareLead);
+  const keyword = BUDGET_BEFORE.test(bareLead) || BUDGET_AFTER.test(tail);
   const limit = LIMIT_AFTER.test(tail.replace(CURRENCY_AFTER, ''));
   const run = RUN_NEAR.test(before(reading.text, found.start, 12)) || RUN_NEAR.test(after(reading.text, found.end, 14));
   return {
@@ -83,6 +84,11 @@ function signsOf(reading: Reading, found: Found): Signs {
     periodAt: behind !== undefined || ahead !== undefined,
   };
 }
+
+/** "bs 不能超过 4" limits something else than money. */
+const OTHER_LIMIT =
+  /(?:batch|bs|批大小|批次|尺寸|图|crop|卡|epochs?|size|显存|memory|vram|gpus?|cards?|images?)[^,;\d]{0,12}$/;
+const MONEY_WORD = /预算|budget|花|钱|pay|spend|afford|经费|价/;
 
 function isMoney(reading: Reading, found: Found, signs: Signs, context: BudgetContext): boolean {
   const tail = after(reading.rest, found.end, 12);
@@ -99,7 +105,10 @@ function isMoney(reading: Reading, found: Found, signs: Signs, context: BudgetCo
       context.asked ||
       isPlainSum(reading, found)
     );
-  if (signs.keyword) return true;
+  if (signs.keyword) {
+    const lead = before(reading.rest, found.start, 24);
+    return !OTHER_LIMIT.test(lead) || MONEY_WORD.test(lead);
+  }
   if (signs.periodAt) return true;
   return context.asked && signs.limit;
 }

@@ -16,7 +16,7 @@ const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number;
     rank: 8,
   },
   {
-    pattern: /\b(?:num_gpus|n_gpus?|ngpus?|gpus|devices|world_size|gpu_num|num_devices)["']? ?[=:] ?(\d{1,4})(?!\d)/g,
+    pattern: /\b(?:num_gpus|n_gpus?|ngpus?|gpus|devices|world_size|gpu_num|num_devices)["']? ?[=:]? ?(\d{1,4})(?!\d)/g,
     rank: 7,
   },
   {

@@ -14,7 +14,7 @@ const ITERATIONS =
 const EPOCHS =
   /(?<![\d.])(\d{1,5}) ?(?:个)? ?(?:epochs?|eps?\b|轮|代(?!码))|\b(?:max_?epochs?|num_?(?:train_)?epochs?|epochs?)["']? ?(?:[=:]|是|为)? ?(\d{1,5})(?![\d.])|--epochs[= ](\d{1,5})/g;
 const IMAGES =
-  /(?:数据集?|训练集|样本|dataset|data|training set|train set|图片?) ?(?:一共|总共|大概|大约|约|有|共|is|of|has|about|around|:|=|是|就|只有){0,3} ?(\d{2,8})(k)? ?(?:张|幅|images?|pictures?|imgs?|samples?|多张|来张)|(?<![\d.])(\d{2,8})(k)? ?(?:张|幅)? ?(?:训练图片?|训练样本|训练集|training images|train images|training samples|images in (?:the )?(?:train|data))|(?<![\d.])(\d{3,8})(k)? ?(?:张图片?|张照片|幅图像?|images|photos|pictures)(?! ?(?:per|\/|每|一))/g;
+  /(?:数据集?|训练集|样本|dataset|data|training set|train set|图片?) ?(?:一共|总共|大概|大约|约|有|共|is|of|has|about|around|:|=|是|就|只有){0,3} ?(\d{2,8})(k)? ?(?:张|幅|images?|pictures?|imgs?|samples?|多张|来张)|(?<![\d.])(\d{2,8})(k)? ?(?:张|幅)? ?(?:训练图片?|训练样本|训练集|training images|train images|training samples|images in (?:the )?(?:train|data))|(?<![\d.x])(\d{3,8})(k)? ?(?:张图片?|张照片|幅图像?|images|photos|pictures)(?! ?(?:per|\/|每|一))/g;
 const DEADLINES: readonly { readonly pattern: RegExp; readonly hours: number }[] = [
   {
     pattern: new RegExp(

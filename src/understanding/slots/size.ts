@@ -20,6 +20,8 @@ const K_SIDE = '([1248])k';
 
 const CROP = new RegExp(words('crop'));
 const WHOLE = new RegExp(words('wholeImage'));
+const VALIDATION = new RegExp(words('validation'));
+const TRAINING = /训练?|train/;
 /** Screen and camera sizes, which everybody writes width first. */
 const WIDTH_FIRST = new Set([
   '1920x1080',
@@ -45,7 +47,8 @@ function rankOf(reading: Reading, found: { start: number; end: number }): number
   const lead = before(reading.text, found.start, 20);
   const clause = clauseOf(reading.text, found);
   const whole = WHOLE.test(clause) && !CROP.test(lead) ? -4 : 0;
-  return 5 + whole + (CROP.test(lead) ? 1 : 0);
+  const validates = VALIDATION.test(clause) && !TRAINING.test(clause) ? -4 : 0;
+  return 5 + whole + validates + (CROP.test(lead) ? 1 : 0);
 }
 
 function candidate(reading: Reading, found: Found, size: Size): readonly Candidate<Size>[] {
@@ -172,7 +175,7 @@ function readPairs(reading: Reading, widthFirst: boolean): readonly Candidate<Si
 }
 
 const CROP_WORDS =
-  '(?:crop(?:s|ped)?(?:[_ -]?size)?|img[_ -]?(?:size|sz)|imgsz|imgsize|image[_ -]?size|input[_ -]?(?:size|shape)?|resolution|res|size|patch(?:es)?(?:[_ -]?size)?|tiles?(?:[_ -]?size)?|resiz(?:e|ed)(?: to)?|裁剪?(?:成|到|为)?|切(?:成|片)?|尺寸|分辨率|输入(?:尺寸|大小|图)?|图片?(?:像)?(?:大小|尺寸|分辨率)?|大小|边长)';
+  '(?:crop(?:s|ped)?(?:[_ -]?size)?|img[_ -]?(?:size|sz)|imgsz|imgsize|image[_ -]?size|input[_ -]?(?:size|shape)?|resolution|res|size|patch(?:es)?(?:[_ -]?size)?|tiles?(?:[_ -]?size)?|resiz(?:e|ed)(?: to)?|裁剪?(?:成|到|为)?|切(?:成|片)?|尺寸|分辨率|输入(?:尺寸|大小|图)?|图片?(?:像)?(?:大小|尺寸|分辨率)?|大小|边长|训练用?|train(?:ing|ed)?(?: at| on| with)?)';
 const LINKS =
   ' ?(?:都|也|改|设|换|要|用|想)? ?(?:is|are|was|of|at|to|=|:|是|为|成|到|用|改成|换成|改为|改到|设成|设为|降到|放大到|缩到|缩小到|提到|加到|调到|从)? ?';
 const SINGLES: readonly { readonly pattern: RegExp; readonly kilo?: true; readonly rank: number }[] = [

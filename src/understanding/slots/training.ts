@@ -196,7 +196,7 @@ export function readTraining(reading: Reading): Training {
     outputStride: readStride(reading),
     precision: readPrecision(reading),
     optimizer: readOptimizer(reading),
-    loss: readLoss(reading.text),
+    loss: readLoss(reading.rest),
     numClasses: readClasses(reading),
     inputChannels: readChannels(reading),
   });
