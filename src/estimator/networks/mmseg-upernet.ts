@@ -16,6 +16,7 @@ const BACKBONES: readonly ((run: Run) => Backbone | undefined)[] = [
   mmsegSwin,
   mmsegConvNext,
   vitBackbone,
+  beitBackbone,
 ];
 
 function resnetBackbone(run: Run): Backbone | undefined {

@@ -19,6 +19,7 @@ import { linear, matmul } from '../tape/ops-linear.ts';
 import { emitFresh } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
+import { relativePositionBias } from './relative-position-bias.ts';
 
 export interface SwinOptions {
   readonly width: number;
@@ -199,7 +200,7 @@ function windowAttention(
     const [q, k, v] = [select(t, qkv, 0), select(t, qkv, 0), select(t, qkv, 0)] as const;
     const query = scale(t, q);
     const scores = matmul(t, query, transpose(t, k, -2, -1));
-    const bias = relativePositionBias(t, heads, window);
+    const bias = relativePositionBias(t, { heads, tokens, rows: (2 * window - 1) ** 2 });
     const biased = add(t, scores, bias);
     const masked = mask === undefined ? biased : withMask(t, biased, mask);
     const weights = softmax(t, masked);
@@ -216,25 +217,6 @@ function withMask(t: Tape, scores: Tensor, mask: Tensor): Tensor {
   const grouped = reshape(t, scores, [batch / windows, windows, heads, tokens, tokens]);
   const sum = add(t, grouped, reshape(t, mask, [1, windows, 1, tokens, tokens]));
   return reshape(t, sum, [batch, heads, tokens, tokens]);
-}
-
-/** h×N×N from a table of (2w − 1)² rows by an index buffer of N² entries. */
-function relativePositionBias(t: Tape, heads: number, window: number): Tensor {
-  const size = window * window;
-  const table = t.param((2 * window - 1) ** 2, heads);
-  const index = t.buffer([size, size], 'long');
-  t.begin('index', [table, index]);
-  const storage = t.allocate([size * size, heads], 'float');
-  const rows = t.result(
-    { storage, shape: [size * size, heads], dtype: 'float' },
-    { name: 'index', inputs: [table], saved: [index.storage], rule: (walk, node) => emitFresh(walk, node, 0) },
-  );
-  return reshape(t, contiguous(t, permute(t, reshape(t, rows, [size, size, heads]), [2, 0, 1])), [
-    1,
-    heads,
-    size,
-    size,
-  ]);
 }
 
 /** Four neighbours to one token of 4·C, normalised, then 2·C without bias. */
