@@ -120,7 +120,7 @@ function reasonsFor(verdict: Comparison['verdict'], ifHigher: readonly Deviation
 
 /** What is stored about a measurement: the workload and figures, nothing about who told them. */
 export interface MeasurementRecord {
-  readonly workload: Workload;
+  readonly workload: Pick<Workload, 'model'>;
   readonly gpu: string | null;
   readonly kind: MeasuredKind;
   readonly measured: number;
@@ -168,6 +168,6 @@ function summarise(group: readonly MeasurementRecord[]): MeasurementSummary | un
   };
 }
 
-function modelName({ model }: Workload): string {
+function modelName({ model }: Pick<Workload, 'model'>): string {
   return [model.implementation, model.architecture, model.backbone].filter((part) => part !== null).join('/');
 }

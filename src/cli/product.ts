@@ -1,4 +1,5 @@
 import type { Logger } from '../../adapters/adapter.ts';
+import { loadCatalog } from '../../catalog/index.ts';
 import { type Bot, createBot } from '../bot.ts';
 import type { Config } from '../config.ts';
 import { createLogger } from '../observability/logger.ts';
@@ -7,6 +8,7 @@ import { createRateLimiter } from '../observability/rate-limit.ts';
 import { openStateStore } from '../state/open-state-store.ts';
 import type { Store } from '../state/store.ts';
 import { createAdvicePorts } from './ports.ts';
+import { openPrices } from './price-source.ts';
 
 /** The running product without its platforms. */
 export interface Product {
@@ -14,17 +16,19 @@ export interface Product {
   readonly store: Store;
   readonly logger: Logger;
   readonly metrics: MetricsRegistry;
+  close(): Promise<void>;
 }
 
 /** @throws AppError `invalid-config`, `invalid-catalog`, `store-unavailable`. */
 export async function openProduct(config: Config, databaseUrl: string): Promise<Product> {
   const logger = createLogger({ level: config.logLevel });
   const metrics = createMetrics();
-  const { prices, ...advice } = createAdvicePorts(config);
+  const catalog = loadCatalog(config.catalogDirectory);
   const store = await openStateStore(databaseUrl);
+  const prices = await openPrices(config, catalog, logger);
   const bot = createBot({
-    ...advice,
-    prices: () => prices,
+    ...createAdvicePorts(config, catalog),
+    prices: () => prices.book(),
     region: config.region,
     store,
     limiter: createRateLimiter(config.rateLimits),
@@ -34,5 +38,9 @@ export async function openProduct(config: Config, databaseUrl: string): Promise<
     metrics,
     now: Date.now,
   });
-  return { bot, store, logger, metrics };
+  const close = async (): Promise<void> => {
+    prices.stop();
+    await store.close();
+  };
+  return { bot, store, logger, metrics, close };
 }

@@ -21,7 +21,7 @@ export async function runMessage(text: string, config: Config): Promise<void> {
     receivedAt: Date.now(),
   });
   process.stdout.write(String(adapter.render(reply)));
-  await product.store.close();
+  await product.close();
 }
 
 /** A conversation in the terminal, until its input ends. */
@@ -36,7 +36,7 @@ export async function runChat(config: Config): Promise<void> {
   await adapter.start();
   await ended;
   await adapter.stop();
-  await product.store.close();
+  await product.close();
 }
 
 /** In a terminal the conversation is what a person wants to see, so only warnings are logged. */

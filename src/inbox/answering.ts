@@ -77,7 +77,7 @@ export function createAnswering(options: AnsweringOptions): Answering {
     }
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await inSlot(() => timed('handle', task.adapter, () => options.handle(message)));
+        return await inSlot(() => timed('handle', task.adapter, () => options.handle(message, task.accepted.address)));
       } catch (error) {
         const found = failed(error, task, 'message not handled');
         const away = found.code === 'store-unavailable' && !tooOld(task);

@@ -50,7 +50,7 @@ export const defaultLimits: InboxLimits = {
  */
 export interface InboxOptions {
   readonly store: InboxStore;
-  readonly handle: (message: IncomingMessage) => Promise<Reply>;
+  readonly handle: (message: IncomingMessage, address: Address) => Promise<Reply>;
   /** Routes to the adapter's `deliver`. */
   readonly deliver: (outgoing: Outgoing) => Promise<void>;
   /** What a person is told when `handle` failed for good. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
 import type { RecentEstimate } from '../../adapters/adapter.ts';
-import type { Comparison } from '../advice/measurement.ts';
+import type { Comparison, MeasurementRecord } from '../advice/measurement.ts';
 import { slotsSchema } from '../dialog/state-schema.ts';
 import type { Estimate } from '../estimator/estimate-result.ts';
 import type { IncomingMessage } from '../message.ts';
@@ -68,17 +68,31 @@ export async function listRecent(store: StateStore, userId: string, limit: numbe
   return entries.flatMap(({ value }) => recent.safeParse(value).data ?? []);
 }
 
+const implementation = z.enum([
+  'mmseg',
+  'smp',
+  'torchvision',
+  'transformers',
+  'detectron2',
+  'mmdetection',
+  'milesial',
+  'original',
+]);
+const optionValue = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.number())]);
+const model = z.object({
+  implementation,
+  architecture: z.string(),
+  backbone: z.string().nullable(),
+  options: z.record(z.string(), optionValue),
+});
 const measurement = z.object({
   gpu: z.string().nullable(),
   kind: z.enum(['device', 'allocated', 'time']),
   measured: z.number(),
   estimated: z.number(),
   at: z.number(),
-  model: z.object({ implementation: z.string(), architecture: z.string(), backbone: z.string().nullable() }),
+  workload: z.object({ model }),
 });
-
-/** A told figure beside the estimate it belongs to, as the report lists it. */
-export type KeptMeasurement = z.output<typeof measurement>;
 
 /** Keeps told figures without anything about the person. */
 export async function keepMeasurements(
@@ -88,15 +102,25 @@ export async function keepMeasurements(
 ): Promise<void> {
   const { comparisons, estimate, gpu, now } = told;
   for (const { kind, measured, estimated } of comparisons) {
-    const value = { model: estimate.model, workload: estimate.workload, gpu, kind, measured, estimated, at: now };
+    const value = { workload: estimate.workload, gpu, kind, measured, estimated, at: now };
     await store.set(`measurement/${code}-${kind}`, value);
   }
 }
 
 /** Every kept measurement, newest first. */
-export async function listMeasurements(store: StateStore): Promise<readonly KeptMeasurement[]> {
+export async function listMeasurements(store: StateStore): Promise<readonly MeasurementRecord[]> {
   const entries = await store.list('measurement/', LIST_LIMIT);
   return entries.flatMap(({ value }) => measurement.safeParse(value).data ?? []);
+}
+
+const feedbackValue = z.object({ helpful: z.boolean(), at: z.number() });
+
+/** How many answers were said to help, and not to. */
+export async function countFeedback(store: StateStore): Promise<{ helpful: number; notHelpful: number }> {
+  const entries = await store.list('feedback/', LIST_LIMIT);
+  const kept = entries.flatMap(({ value }) => feedbackValue.safeParse(value).data ?? []);
+  const helpful = kept.filter((one) => one.helpful).length;
+  return { helpful, notHelpful: kept.length - helpful };
 }
 
 /** Whether an answer helped: what the operator reads in the report. */
