@@ -3,7 +3,7 @@ import { findConfigCode } from './config-code.ts';
 import { findConstructors } from './constructors.ts';
 import type { ModelMention } from './mention.ts';
 import { findPlainNames } from './plain-names.ts';
-import { overlaps, type Span } from './spans.ts';
+import { overlaps } from './spans.ts';
 import { defaultVocabulary, type NameVocabulary } from './vocabulary.ts';
 import { findWrittenNames } from './written-names.ts';
 
