@@ -14,12 +14,12 @@ export type SlackCredentials =
 
 export interface SlackAdapterConfig {
   readonly credentials: SlackCredentials;
-  /** Web API base with a closing slash. */
+  /** Web API base. */
   readonly apiUrl: string;
   /** Both an app token and a signing secret were given: Socket Mode won. */
   readonly ignoresSigningSecret: boolean;
   /** Base64 of 32 bytes; without it a key is derived from the credentials (never with OAuth). */
-  readonly encryptionKey?: string;
+  readonly encryptionKey: string | undefined;
   /** How long threads and details of answers stay known. */
   readonly retentionDays: number;
 }
@@ -32,9 +32,10 @@ export const slackScopes = {
 
 const text = z
   .string()
+  .trim()
   .optional()
-  .transform((value) => (value === undefined || value.trim() === '' ? undefined : value.trim()));
-
+  .transform((value) => value || undefined);
+const days = text.transform((value) => Number(value ?? 30)).refine((value) => value > 0, 'must be a positive number');
 const variables = z.object({
   SLACK_BOT_TOKEN: text,
   SLACK_APP_TOKEN: text,
@@ -42,43 +43,49 @@ const variables = z.object({
   SLACK_CLIENT_ID: text,
   SLACK_CLIENT_SECRET: text,
   SLACK_STATE_SECRET: text,
-  SLACK_API_URL: text,
-  ENCRYPTION_KEY: text,
-  RETENTION_DAYS: text
-    .transform((value) => Number(value ?? 30))
-    .refine((days) => days > 0, 'must be a positive number'),
+  SLACK_API_URL: text.transform((value) => value ?? 'https://slack.com/api/').refine(URL.canParse, 'is not a URL'),
+  ENCRYPTION_KEY: text.refine(
+    (value) => value === undefined || Buffer.from(value, 'base64').length === 32,
+    'must be base64 of 32 bytes, e.g. from: openssl rand -base64 32',
+  ),
+  RETENTION_DAYS: days,
 });
-
 type Variables = z.infer<typeof variables>;
-type Problem = (variable: keyof Variables, message: string) => void;
 
-const oauthVariables = ['SLACK_CLIENT_ID', 'SLACK_CLIENT_SECRET', 'SLACK_STATE_SECRET'] as const;
+const oauthNames = ['SLACK_CLIENT_ID', 'SLACK_CLIENT_SECRET', 'SLACK_STATE_SECRET'] as const;
 
-function readOAuth(env: Variables, problem: Problem): SlackCredentials | undefined {
-  const needed = [...oauthVariables, 'SLACK_SIGNING_SECRET', 'ENCRYPTION_KEY'] as const;
-  for (const name of needed) if (env[name] === undefined) problem(name, 'missing (several workspaces by OAuth)');
-  const { SLACK_CLIENT_ID: clientId, SLACK_CLIENT_SECRET: clientSecret, SLACK_STATE_SECRET: stateSecret } = env;
-  const signingSecret = env.SLACK_SIGNING_SECRET;
-  if (clientId === undefined || clientSecret === undefined) return undefined;
-  if (stateSecret === undefined || signingSecret === undefined) return undefined;
-  return { transport: 'oauth', clientId, clientSecret, stateSecret, signingSecret };
+/** What is missing or mixed up, by variable; empty when the credentials are complete. */
+function problemsOf(env: Variables): readonly (readonly [keyof Variables, string])[] {
+  const { SLACK_BOT_TOKEN: bot, SLACK_APP_TOKEN: app, SLACK_SIGNING_SECRET: signing } = env;
+  const missing = (names: readonly (keyof Variables)[], why: string) =>
+    names.filter((name) => env[name] === undefined).map((name) => [name, `missing (${why})`] as const);
+  if (bot === undefined && app === undefined && oauthNames.some((name) => env[name] !== undefined)) {
+    return missing([...oauthNames, 'SLACK_SIGNING_SECRET', 'ENCRYPTION_KEY'], 'several workspaces by OAuth');
+  }
+  return [
+    ...missing(['SLACK_BOT_TOKEN'], 'the Bot User OAuth Token, xoxb-…'),
+    ...(signing === undefined
+      ? missing(['SLACK_APP_TOKEN'], 'xapp-… for Socket Mode, or SLACK_SIGNING_SECRET for HTTP')
+      : []),
+    ...(bot?.startsWith('xapp-')
+      ? [['SLACK_BOT_TOKEN', 'holds an app-level token; the xoxb-… token belongs here'] as const]
+      : []),
+    ...(app?.startsWith('xoxb-')
+      ? [['SLACK_APP_TOKEN', 'holds a bot token; the xapp-… token belongs here'] as const]
+      : []),
+  ];
 }
 
-function readCredentials(env: Variables, problem: Problem): SlackCredentials | undefined {
-  const { SLACK_BOT_TOKEN: botToken, SLACK_APP_TOKEN: appToken, SLACK_SIGNING_SECRET: signingSecret } = env;
-  const wantsOAuth = oauthVariables.some((name) => env[name] !== undefined);
-  if (botToken === undefined && appToken === undefined && wantsOAuth) return readOAuth(env, problem);
-  if (botToken === undefined && appToken === undefined && signingSecret === undefined) return undefined;
-  if (botToken === undefined) problem('SLACK_BOT_TOKEN', 'missing (the Bot User OAuth Token, xoxb-…)');
-  else if (botToken.startsWith('xapp-'))
-    problem('SLACK_BOT_TOKEN', 'holds an app-level token; put the xoxb-… token here');
-  if (appToken?.startsWith('xoxb-')) problem('SLACK_APP_TOKEN', 'holds a bot token; put the xapp-… token here');
-  if (appToken === undefined && signingSecret === undefined) {
-    problem('SLACK_APP_TOKEN', 'missing (xapp-…, for Socket Mode), or set SLACK_SIGNING_SECRET for HTTP');
-  }
-  if (botToken === undefined) return undefined;
+function credentialsOf(env: Variables): SlackCredentials {
+  const { SLACK_BOT_TOKEN: botToken = '', SLACK_APP_TOKEN: appToken, SLACK_SIGNING_SECRET: signingSecret = '' } = env;
   if (appToken !== undefined) return { transport: 'socket', botToken, appToken };
-  return signingSecret === undefined ? undefined : { transport: 'http', botToken, signingSecret };
+  if (botToken !== '') return { transport: 'http', botToken, signingSecret };
+  const {
+    SLACK_CLIENT_ID: clientId = '',
+    SLACK_CLIENT_SECRET: clientSecret = '',
+    SLACK_STATE_SECRET: stateSecret = '',
+  } = env;
+  return { transport: 'oauth', clientId, clientSecret, stateSecret, signingSecret };
 }
 
 /**
@@ -86,20 +93,17 @@ function readCredentials(env: Variables, problem: Problem): SlackCredentials | u
  * missing variable, with the variable as its path.
  */
 export const slackEnvSchema = variables.transform((env, context): SlackAdapterConfig | null => {
-  const problem: Problem = (variable, message) =>
+  const given = ['SLACK_BOT_TOKEN', 'SLACK_APP_TOKEN', 'SLACK_SIGNING_SECRET', ...oauthNames] as const;
+  if (given.every((name) => env[name] === undefined)) return null;
+  for (const [variable, message] of problemsOf(env)) {
     context.addIssue({ code: 'custom', path: [variable], message, input: undefined });
-  const credentials = readCredentials(env, problem);
-  const { ENCRYPTION_KEY: encryptionKey, SLACK_API_URL: apiUrl = 'https://slack.com/api/' } = env;
-  if (credentials === undefined) return null;
-  if (encryptionKey !== undefined && Buffer.from(encryptionKey, 'base64').length !== 32) {
-    problem('ENCRYPTION_KEY', 'must be base64 of 32 bytes, e.g. from: openssl rand -base64 32');
   }
-  if (!URL.canParse(apiUrl)) problem('SLACK_API_URL', 'is not a URL');
+  const credentials = credentialsOf(env);
   return {
     credentials,
-    apiUrl: apiUrl.endsWith('/') ? apiUrl : `${apiUrl}/`,
+    apiUrl: env.SLACK_API_URL,
     ignoresSigningSecret: credentials.transport === 'socket' && env.SLACK_SIGNING_SECRET !== undefined,
-    ...(encryptionKey === undefined ? {} : { encryptionKey }),
+    encryptionKey: env.ENCRYPTION_KEY,
     retentionDays: env.RETENTION_DAYS,
   };
 });
