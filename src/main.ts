@@ -66,6 +66,9 @@ function version(): string {
   return /"version":\s*"([^"]+)"/.exec(text)?.[1] ?? 'unknown';
 }
 
+/** Whoever reads the output may stop reading (`| head`): that is an end, not a failure. */
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
+
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {

@@ -13,6 +13,8 @@ export interface WorkloadSources {
   /** Read from a config name, constructor or hub id; not an assumption, but weaker than `fields`. */
   readonly fromName: WorkloadFields;
   /** Size of the data set's pictures, where the data set is known. */
+  /** What the name itself left open, as names of fields. */
+  readonly assumed: readonly string[];
   readonly datasetImage?: { readonly height: number; readonly width: number } | undefined;
 }
 
@@ -37,7 +39,7 @@ const INSTANCES = { instancesPerImage: 8, positiveRoisPerImage: 128 } as const;
 export function buildWorkload(sources: WorkloadSources): BuiltWorkload {
   const { model, defaults } = sources;
   const given = mergeFields(sources.fromName, sources.fields);
-  const assumed: string[] = [];
+  const assumed: string[] = [...sources.assumed];
   const or = <T>(name: keyof WorkloadFields, value: T | null | undefined, fallback: () => T): T => {
     if (value !== null && value !== undefined) return value;
     assumed.push(name);

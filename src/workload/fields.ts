@@ -69,7 +69,8 @@ export function parseFields<Schema extends z.ZodType>(schema: Schema, value: unk
   const [issue] = parsed.error.issues;
   const field = issue?.path.join('.') ?? '';
   const outOfRange = issue?.code === 'too_big' || issue?.code === 'too_small';
-  throw new AppError(outOfRange ? 'out-of-range' : 'invalid-input', `${field}: ${issue?.message ?? 'invalid'}`, {
+  const problem = issue?.message ?? 'invalid';
+  throw new AppError(outOfRange ? 'out-of-range' : 'invalid-input', field === '' ? problem : `${field}: ${problem}`, {
     details: { field },
   });
 }

@@ -29,6 +29,7 @@ export function workloadFromLine(line: NamedFields, catalog: Catalog): LineWorkl
   const built = buildWorkload({
     model: named.spec,
     defaults: named.defaults,
+    assumed: named.assumed,
     fields: line,
     fromName: named.fields,
     datasetImage: imageSize(dataset),

@@ -39,6 +39,7 @@ function buildFrom(named: NamedModel, { slots, fields }: Said, catalog: Catalog)
   return buildWorkload({
     model: named.spec,
     defaults: named.defaults,
+    assumed: named.assumed,
     fields: numClasses === undefined ? fields : { ...fields, numClasses },
     fromName: named.fields,
     datasetImage: imageSize(dataset),
