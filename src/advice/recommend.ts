@@ -36,9 +36,8 @@ function rentableGpus(ports: AdvicePorts): readonly GpuRow[] {
   return ports.catalog.gpus.filter((row) => row.usableMiB !== null && ports.catalog.proposable(row.name).length > 0);
 }
 
-function judgeAll(judging: Judging): readonly Fit[] {
+function judgeAll(judging: Judging, workloads: readonly Workload[]): readonly Fit[] {
   const { request, ports } = judging;
-  const workloads = workloadsOf(request);
   const types = (row: GpuRow, gpus: number): readonly InstanceRow[] => ports.catalog.proposable(row.name, gpus);
   return rentableGpus(ports).flatMap((row) => {
     const sold = workloads.filter((workload) => types(row, workload.gpus).length > 0);
@@ -46,6 +45,16 @@ function judgeAll(judging: Judging): readonly Fit[] {
     const judged = request.freeTotalBatch !== null && sold.length > 0 ? sold : workloads.slice(0, 1);
     return judged.map((workload) => judgeRental(judging, row, { workload, types: types(row, workload.gpus) }));
   });
+}
+
+function nextCountOf(judging: Judging, bests: readonly Fit[]): Fit | null {
+  const { workload, budget } = judging.request;
+  if (bests.some((fit) => fit.status !== 'no-candidate')) return null;
+  const larger = bests.flatMap((fit) => fit.soldCounts ?? []).filter((count) => count > workload.gpus);
+  if (larger.length === 0) return null;
+  const { usdCny } = judging.ports;
+  const fits = sortFits(judgeAll(judging, [{ ...workload, gpus: Math.min(...larger) }]), usdCny);
+  return recommendedOf(fits, { usdCny, hasBudget: budget !== null });
 }
 
 function ownWorkload(request: RecommendationRequest, own: OwnGpu): Workload {
@@ -133,7 +142,7 @@ export function recommend(request: RecommendationRequest, ports: AdvicePorts): R
     estimate,
     iterations: (imagesPerStep) => judgedRun?.iterations(imagesPerStep) ?? null,
   };
-  const bests = sortFits(judgeAll(judging), ports.usdCny);
+  const bests = sortFits(judgeAll(judging, workloadsOf(request)), ports.usdCny);
   const named = judgeNamed(judging);
   const recommended = recommendedOf(bests, { usdCny: ports.usdCny, hasBudget: request.budget !== null });
   const own = judgeOwned(judging);
@@ -152,6 +161,7 @@ export function recommend(request: RecommendationRequest, ports: AdvicePorts): R
     tips: tipsFor({ judging, asked, chosen, recommended, run }),
     run: runCostOf(recommended, run),
     named,
+    nextCount: nextCountOf(judging, bests),
     deadlineHours: request.deadlineHours,
     hoursBought: buysHours && recommended?.price != null ? hoursBought(budget, recommended.price, ports.usdCny) : null,
     host: hostOf(judging, recommended),

@@ -159,6 +159,8 @@ export interface Recommendation {
   readonly run: RunCost | null;
   /** Cards the person named, each judged on its own; `tiers` then holds only these. */
   readonly named: readonly Fit[];
+  /** When nobody sells the asked number of GPUs: the choice for the next larger number, with as many images per GPU. */
+  readonly nextCount: Fit | null;
   readonly deadlineHours: number | null;
   /** Hours that a budget for the whole run buys, when the run's length is not known. */
   readonly hoursBought: number | null;
