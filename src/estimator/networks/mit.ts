@@ -103,7 +103,7 @@ interface Residual {
 /** Attention with keys and values from a strided convolution of the map. */
 function attention(t: Tape, x: Tensor, { identity, size, options }: Residual & { options: LayerOptions }): Tensor {
   return t.call('', [x, identity], () => {
-    const source = options.reduction > 1 ? reduced(t, x, size, options.reduction) : x;
+    const source = options.reduction > 1 ? reducedTokens(t, x, size, options.reduction) : x;
     const query = transpose(t, x, 0, 1);
     const key = transpose(t, source, 0, 1);
     const attended = transpose(t, multiHeadAttention(t, { query, key, value: key }, { heads: options.heads }), 0, 1);
@@ -113,7 +113,8 @@ function attention(t: Tape, x: Tensor, { identity, size, options }: Residual & {
   });
 }
 
-function reduced(t: Tape, x: Tensor, size: readonly [number, number], ratio: number): Tensor {
+/** Tokens after a convolution of kernel and stride `ratio` over their map, normalised. */
+export function reducedTokens(t: Tape, x: Tensor, size: readonly [number, number], ratio: number): Tensor {
   const map = conv2d(t, tokensToMap(t, x, size), { out: x.shape[2] ?? 1, kernel: ratio, stride: ratio, bias: true });
   return layerNorm(t, mapToTokens(t, map));
 }

@@ -5,6 +5,7 @@ import { mmsegConvNext } from './mmseg-convnext.ts';
 import { fcnHead } from './mmseg-heads.ts';
 import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { mmsegSwin } from './mmseg-swin.ts';
+import { mmsegTwins } from './mmseg-twins.ts';
 import { uperHead } from './mmseg-uper-head.ts';
 import { multiLevelNeck, VITS, visionTransformer } from './mmseg-vit.ts';
 import { type Network, optionBoolean, optionNumber, type Run } from './network.ts';
@@ -17,6 +18,7 @@ const BACKBONES: readonly ((run: Run) => Backbone | undefined)[] = [
   mmsegConvNext,
   vitBackbone,
   beitBackbone,
+  mmsegTwins,
 ];
 
 function resnetBackbone(run: Run): Backbone | undefined {
