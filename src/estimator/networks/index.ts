@@ -2,6 +2,10 @@ import type { ModelSpec } from '../workload.ts';
 import { attentionNetworks } from './mmseg-attention.ts';
 import { classicNetworks } from './mmseg-classic.ts';
 import { mmsegDpt } from './mmseg-dpt.ts';
+import { fastFcnNetworks } from './mmseg-fastfcn.ts';
+import { semanticFpnNetworks } from './mmseg-fpn.ts';
+import { lrasppNetworks } from './mmseg-lraspp.ts';
+import { ocrNetworks } from './mmseg-ocr.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
 import { mmsegSegmenter } from './mmseg-segmenter.ts';
 import { mmsegSetr } from './mmseg-setr.ts';
@@ -14,6 +18,10 @@ import { milesialNetworks } from './unet-milesial.ts';
 const NETWORKS: Readonly<Record<string, Network>> = {
   ...attentionNetworks,
   ...classicNetworks,
+  ...fastFcnNetworks,
+  ...lrasppNetworks,
+  ...ocrNetworks,
+  ...semanticFpnNetworks,
   ...mmsegSegformer,
   ...mmsegUnetNetworks,
   ...mmsegUpernet,

@@ -1,3 +1,4 @@
+import { adaptivePyramidHead, dynamicFilterHead } from './mmseg-adaptive-heads.ts';
 import { mmsegBackbone } from './mmseg-backbones.ts';
 import { stageThreeAuxiliary } from './mmseg-classic.ts';
 import {
@@ -9,9 +10,11 @@ import {
 } from './mmseg-context-heads.ts';
 import { crissCrossBlock } from './mmseg-criss-cross.ts';
 import { encodingHead, encodingLosses, expectationHead } from './mmseg-encoding-heads.ts';
+import { interlacedHead } from './mmseg-interlaced.ts';
+import { pointWiseHead } from './mmseg-point-wise-attention.ts';
 import { asymmetricHead, dualAttentionHead, dualAttentionLosses } from './mmseg-position-heads.ts';
 import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
-import type { Network, Run } from './network.ts';
+import { type Network, optionNumber, type Run } from './network.ts';
 
 const CONTEXT: Readonly<Record<string, ContextBlock>> = {
   nonlocal: nonLocalBlock,
@@ -25,7 +28,13 @@ const KNOWN = ['resnet'];
 type HeadParts = Pick<Segmentor, 'decodeHead' | 'decodeLosses'>;
 
 /** Heads that are no block inside an FCN head, for a number of classes. */
-const HEADS: Readonly<Record<string, (numClasses: number) => HeadParts>> = {
+const HEADS: Readonly<Record<string, (numClasses: number, run: Run) => HeadParts>> = {
+  apcnet: (numClasses) => ({ decodeHead: adaptivePyramidHead(numClasses) }),
+  dmnet: (numClasses) => ({ decodeHead: dynamicFilterHead(numClasses) }),
+  isanet: (numClasses) => ({ decodeHead: interlacedHead(numClasses) }),
+  psanet: (numClasses, run) => ({
+    decodeHead: pointWiseHead({ numClasses, maskSize: optionNumber(run.spec, 'maskSize', 97) }),
+  }),
   danet: (numClasses) => ({
     decodeHead: dualAttentionHead(numClasses),
     decodeLosses: dualAttentionLosses(numClasses),
@@ -52,5 +61,5 @@ export const attentionNetworks: Readonly<Record<string, Network>> = Object.fromE
     `mmseg/${name}`,
     dilated((run) => ({ decodeHead: contextHead(block, { channels: 512, numClasses: run.w.numClasses }) })),
   ]),
-  ...Object.entries(HEADS).map(([name, head]) => [`mmseg/${name}`, dilated((run) => head(run.w.numClasses))]),
+  ...Object.entries(HEADS).map(([name, head]) => [`mmseg/${name}`, dilated((run) => head(run.w.numClasses, run))]),
 ]);

@@ -303,12 +303,15 @@ function divided(t: Tape, x: Tensor): Tensor {
 
 export interface PoolOptions {
   readonly kernel: number;
-  readonly stride: number;
+  /** One for both axes, or [vertical, horizontal]. */
+  readonly stride: number | readonly [number, number];
   readonly padding?: number;
   readonly ceil?: boolean;
 }
 
-function poolSide(side: number, { kernel, stride, padding = 0, ceil = false }: PoolOptions): number {
+function poolSide(side: number, options: PoolOptions, axis: 0 | 1): number {
+  const { kernel, padding = 0, ceil = false } = options;
+  const stride = pair(options.stride)[axis];
   const span = (side + 2 * padding - kernel) / stride;
   if (!ceil) return Math.floor(span) + 1;
   const out = Math.ceil(span) + 1;
@@ -318,7 +321,7 @@ function poolSide(side: number, { kernel, stride, padding = 0, ceil = false }: P
 /** `nn.MaxPool2d`: keeps input and int64 indices. */
 export function maxPool(t: Tape, x: Tensor, options: PoolOptions): Tensor {
   const [batch = 1, channels = 1, height = 1, width = 1] = x.shape;
-  const shape = [batch, channels, poolSide(height, options), poolSide(width, options)];
+  const shape = [batch, channels, poolSide(height, options, 0), poolSide(width, options, 1)];
   t.begin('max_pool2d', [x]);
   const storage = t.allocate(shape, x.dtype);
   const indices = t.allocate(shape, 'long');
@@ -332,7 +335,7 @@ export function maxPool(t: Tape, x: Tensor, options: PoolOptions): Tensor {
 /** `nn.AvgPool2d`: keeps its input. */
 export function averagePool(t: Tape, x: Tensor, options: PoolOptions): Tensor {
   const [batch = 1, channels = 1, height = 1, width = 1] = x.shape;
-  return pooled(t, x, [batch, channels, poolSide(height, options), poolSide(width, options)]);
+  return pooled(t, x, [batch, channels, poolSide(height, options, 0), poolSide(width, options, 1)]);
 }
 
 function pooled(t: Tape, x: Tensor, shape: readonly number[]): Tensor {
