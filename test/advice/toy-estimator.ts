@@ -23,6 +23,7 @@ export function toyEstimate(workload: Workload): Estimate {
   const workspace = workload.convWorkspace ? Math.round(activations * 0.15) : 0;
   const input = pixels * workload.inputChannels * 4;
   const allocatedPeak = parameters + input + optimizerState + resident + ddpBuckets + activations + loss + workspace;
+  const reserved = Math.round(allocatedPeak * (workload.multiScale === null ? 1.06 : 1.6));
   const holder = (kind: PeakHolder['kind'], bytes: number): PeakHolder => ({ kind, module: '', bytes });
   return {
     workload,
@@ -46,8 +47,8 @@ export function toyEstimate(workload: Workload): Estimate {
       peakStep: parameters,
       workspace,
       allocatedPeak,
-      reserved: Math.round(allocatedPeak * (workload.multiScale === null ? 1.06 : 1.6)),
-      device: Math.round(allocatedPeak * 1.06) + 512 * MIB,
+      reserved,
+      device: reserved + 512 * MIB,
       validationPeak: workload.validationMode === 'slide' ? parameters : parameters + pixels * 40,
     },
     peak: { phase: 'backward', operation: 'log_softmax backward', module: 'decode_head' },
