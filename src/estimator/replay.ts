@@ -97,8 +97,12 @@ export function settleHolders(t: Tape): void {
 
 /** A graph that the loss does not depend on lives as long as the tensor that ends it. */
 function extendDeadGraph(node: Node): void {
-  const death = node.outputs.reduce((latest, output) => Math.max(latest, output.storage.death), 0);
+  let death = node.lastUser;
+  for (const output of node.outputs) death = Math.max(death, output.storage.death);
   for (const storage of node.saved) if (storage.death < death) storage.death = death;
+  for (const { edge } of node.inputs) {
+    if (edge !== null && !(edge instanceof Param) && edge.lastUser < death) edge.lastUser = death;
+  }
 }
 
 function heldBytes(t: Tape): number {

@@ -110,16 +110,17 @@ function mbConv(t: Tape, x: Tensor, block: Block): Tensor {
 
 type Scale = (typeof EFFICIENTNET_SCALES)[keyof typeof EFFICIENTNET_SCALES];
 
-/** All blocks; `scale` is the stride of the map each one belongs to. */
+/** All blocks; `scale` is the map that each one leads to: B0's 1/16 map is taken one block into its fifth group. */
 function blocks([width, depth, side]: Scale, outputStride: number): (Block & { scale: number })[] {
   const repeats = GROUPS.map(([count]) => Math.ceil(depth * count));
   const total = repeats.reduce((sum, count) => sum + count, 0);
   const result: (Block & { scale: number })[] = [];
   let current = Math.ceil(side / 2);
   GROUPS.forEach(([, kernel, stride, expansion, out], group) => {
-    const scale = [4, 4, 8, 16, 16, 32, 32][group] ?? 32;
     for (let repeat = 0; repeat < (repeats[group] ?? 0); repeat += 1) {
       const step = repeat === 0 ? stride : 1;
+      const early = side === 224 && group === 4 && repeat > 0;
+      const scale = early ? 32 : ([4, 4, 8, 16, 16, 32, 32][group] ?? 32);
       const padding = samePadding(current, kernel, step);
       if (repeat === 0) current = Math.ceil(current / stride);
       const dilation = scale > outputStride && scale >= 16 ? scale / outputStride : 1;

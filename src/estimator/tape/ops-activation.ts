@@ -1,6 +1,6 @@
 import { byteSize, cast, multiply, scale, shift, toFloat, unary } from './ops-core.ts';
-import { emitFresh, needsGradient } from './rules.ts';
-import type { BackwardRule, Tensor } from './storage.ts';
+import { emitFresh, needsGradient, pointwiseRule } from './rules.ts';
+import { type BackwardRule, roundToBlock, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';
 
 export type Activation =
@@ -35,8 +35,19 @@ export function activate(t: Tape, x: Tensor, kind: Activation, inPlace = false):
   if (kind === 'relu6' && inPlace && t.options.rules.relu6KeepsResult)
     return unary(t, x, kind, { keeps: 'output', inPlace });
   if (kind === 'hardswish' && t.options.rules.composedHardswish) return composedHardswish(t, x);
-  return unary(t, x, kind, { keeps: KEEPS[kind][inPlace ? 1 : 0], inPlace });
+  const keeps = KEEPS[kind][inPlace ? 1 : 0];
+  return kind === 'silu' && t.options.fanInCopies
+    ? unary(t, x, kind, { keeps, inPlace, rule: composedSilu })
+    : unary(t, x, kind, { keeps, inPlace });
 }
+
+/** Fake tensors have no SiLU backward kernel: five temporaries of the product rule beside the gradient. */
+const composedSilu: BackwardRule = (walk, node, grads) => {
+  const [input] = node.inputs;
+  const temporaries = input === undefined ? undefined : walk.transient(5 * roundToBlock(byteSize(input)));
+  pointwiseRule(walk, node, grads);
+  if (temporaries !== undefined) walk.release(temporaries);
+};
 
 /** mmcv before torch 1.7: `x * relu6(x + 3) / 6`. */
 function composedHardswish(t: Tape, x: Tensor): Tensor {

@@ -59,11 +59,13 @@ export type Keeps = 'output' | 'input' | 'clone' | 'nothing';
 export interface UnaryOptions {
   readonly keeps: Keeps;
   readonly inPlace?: boolean;
+  /** How the gradient is made, if not as one fresh tensor. */
+  readonly rule?: BackwardRule;
 }
 
 /** Pointwise function of one tensor. In-place forms reuse the storage; those that keep the input clone it first. */
 export function unary(t: Tape, x: Tensor, name: string, options: UnaryOptions): Tensor {
-  const { keeps, inPlace = false } = options;
+  const { keeps, inPlace = false, rule = pointwiseRule } = options;
   t.begin(name, [x]);
   const tracked = t.training && x.requiresGrad;
   const clone = keeps === 'clone' && tracked ? t.allocate(x.shape, x.dtype) : undefined;
@@ -73,7 +75,7 @@ export function unary(t: Tape, x: Tensor, name: string, options: UnaryOptions): 
   const saved = keeps === 'output' ? [storage] : keeps === 'input' ? [x.storage] : clone === undefined ? [] : [clone];
   return t.result(
     { storage, shape: x.shape, dtype: x.dtype, strides: inPlace ? x.strides : strides },
-    { name, inputs: [x], saved, rule: pointwiseRule },
+    { name, inputs: [x], saved, rule },
   );
 }
 

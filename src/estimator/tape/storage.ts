@@ -158,6 +158,8 @@ export class Node {
   readonly index: number;
   grads: (Grad | undefined)[] | undefined;
   reachable = false;
+  /** Outside of the loss's graph: last operation during which a later node of that graph is alive. */
+  lastUser = 0;
 
   constructor(
     operation: Operation,
