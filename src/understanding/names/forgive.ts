@@ -44,16 +44,14 @@ const ORDINARY = new Set(
     'scanner scanning inner dinner winner patch path batch match catch width with wild window windows winds output outputs input ' +
     'stride strides strike naive native active head heads need needs seed read second seconds seconded ' +
     'overhead village database databases planned hornet hornets signet cornet semester eminent swinging destiny vital caption captions ' +
-    'dragnet magneto debts diets befit vitamin hairnet'
+    'exception exceptions except accept dragnet magneto debts diets befit vitamin hairnet'
   ).split(' '),
 );
 
-interface Dictionary {
-  readonly byInitial: ReadonlyMap<string, readonly string[]>;
-  readonly words: ReadonlySet<string>;
-}
+/** Letters at the start are seldom mistyped; where they are, the rest must be longer and right. */
+const LONG = 7;
 
-const dictionaries = new WeakMap<NameVocabulary, Dictionary>();
+const dictionaries = new WeakMap<NameVocabulary, ReadonlySet<string>>();
 
 /** The text with misspelt letters of names put right (null where nothing was), and what could not be decided. */
 export function forgiveTyping(normal: NormalText, hits: readonly NameHit[], vocabulary: NameVocabulary): Forgiveness {
@@ -67,7 +65,7 @@ export function forgiveTyping(normal: NormalText, hits: readonly NameHit[], voca
     const start = match.index;
     const end = start + typed.length;
     while ((hits[next]?.end ?? Number.POSITIVE_INFINITY) <= start) next += 1;
-    if ((hits[next]?.start ?? Number.POSITIVE_INFINITY) < end || dictionary.words.has(typed)) continue;
+    if ((hits[next]?.start ?? Number.POSITIVE_INFINITY) < end || dictionary.has(typed)) continue;
     if (ORDINARY.has(typed) && !/[0-9]/.test(normal.text[end] ?? '')) continue;
     if (!seen.has(typed)) {
       if (seen.size >= MOST_WORDS) break;
@@ -81,22 +79,12 @@ export function forgiveTyping(normal: NormalText, hits: readonly NameHit[], voca
   return { forgiven: found.length === 0 ? null : replaced(normal, found), unsure };
 }
 
-function dictionaryOf(vocabulary: NameVocabulary): Dictionary {
+function dictionaryOf(vocabulary: NameVocabulary): ReadonlySet<string> {
   const known = dictionaries.get(vocabulary);
   if (known !== undefined) return known;
-  const words = new Set<string>();
-  for (const name of vocabulary.words) {
-    for (const word of spelledRuns(name)) words.add(word);
-  }
-  const byInitial = new Map<string, string[]>();
-  for (const word of words) {
-    for (const initial of new Set([word[0] ?? '', word[1] ?? ''])) {
-      byInitial.set(initial, [...(byInitial.get(initial) ?? []), word]);
-    }
-  }
-  const dictionary = { byInitial, words };
-  dictionaries.set(vocabulary, dictionary);
-  return dictionary;
+  const words = new Set(vocabulary.words.flatMap(spelledRuns));
+  dictionaries.set(vocabulary, words);
+  return words;
 }
 
 /** Words of a name apart, and those typed as one ("upernet"); not "swins", which is any plural in -s away. */
@@ -106,20 +94,24 @@ function spelledRuns(name: string): readonly string[] {
 }
 
 /** One word where it is clear, several where the runner-up is within the margin, none where nothing is near. */
-function nearestWords(typed: string, { byInitial }: Dictionary): readonly string[] {
+function nearestWords(typed: string, words: ReadonlySet<string>): readonly string[] {
   const limit = typed.length <= SHORT ? 1 : 2;
-  const near: { word: string; likeness: number }[] = [];
-  for (const word of byInitial.get(typed[0] ?? '') ?? []) {
+  const near: { word: string; distance: number; likeness: number }[] = [];
+  for (const word of words) {
     if (!plausible(typed, word, limit)) continue;
     const distance = DamerauLevenshteinDistance(typed, word, { restricted: true });
     if (distance > limit || (typed.length === 4 && !isSwap(typed, word))) continue;
-    near.push({ word, likeness: JaroWinklerDistance(typed, word) - distance });
+    near.push({ word, distance, likeness: JaroWinklerDistance(typed, word) - distance });
   }
-  const best = Math.max(...near.map(({ likeness }) => likeness));
-  return near
-    .filter(({ likeness }) => best - likeness < MARGIN)
-    .toSorted((one, other) => other.likeness - one.likeness)
-    .map(({ word }) => word);
+  near.sort((one, other) => other.likeness - one.likeness);
+  const [best] = near;
+  if (best === undefined || !startsAlike(typed, best)) return [];
+  return near.filter(({ likeness }) => best.likeness - likeness < MARGIN).map(({ word }) => word);
+}
+
+function startsAlike(typed: string, { word, distance }: { word: string; distance: number }): boolean {
+  if (typed[0] === word[0]) return true;
+  return distance === 1 && (typed.length >= LONG || (typed[0] === word[1] && typed[1] === word[0]));
 }
 
 /** Cheap and never wrong: a letter that stands in one word only costs at least half an edit. */
