@@ -3,6 +3,7 @@ import { densenetEncoders } from './encoder-densenet.ts';
 import { efficientnetEncoders } from './encoder-efficientnet.ts';
 import { inceptionResnetEncoders } from './encoder-inception-resnet.ts';
 import { inceptionV4Encoders } from './encoder-inception-v4.ts';
+import { mitEncoders } from './encoder-mit.ts';
 import { mobilenetV2Encoders } from './encoder-mobilenet-v2.ts';
 import { mobileoneEncoders } from './encoder-mobileone.ts';
 import { resnetEncoders } from './encoder-resnet.ts';
@@ -16,6 +17,7 @@ const ENCODERS: EncoderTable = {
   ...efficientnetEncoders,
   ...inceptionResnetEncoders,
   ...inceptionV4Encoders,
+  ...mitEncoders,
   ...mobilenetV2Encoders,
   ...mobileoneEncoders,
   ...resnetEncoders,
