@@ -1,4 +1,5 @@
 import { englishToDigits, toArabicNumerals } from './numbers.ts';
+import { correctKeywords } from './spelling.ts';
 
 /** Longer messages are read at both ends: the question and the last line of a traceback stand there. */
 const MAX_READ = 24_000;
@@ -71,7 +72,7 @@ export function normalize(message: string): Normalized {
     .replace(INVISIBLE, '')
     .replace(CONTROLS, ' ')
     .replace(/[ \t\u00a0\u3000]+/g, ' ');
-  const cased = englishToDigits(toArabicNumerals(unifyTimes(visible))).trim();
+  const cased = englishToDigits(toArabicNumerals(unifyTimes(correctKeywords(visible)))).trim();
   const text = cased.toLowerCase();
   return text.length === cased.length ? { text, cased } : { text, cased: text };
 }

@@ -162,7 +162,7 @@ function convertRun(input: Run): string {
 
 const CHINESE_RUN = new RegExp(`[${NUMERAL}]+(?:点[零〇一二三四五六七八九]+)?`, 'g');
 /** 1.5万, 1万5, 1万5千, 5千, 3百. */
-const MIXED_RUN = /(\d+(?:\.\d+)?)\s?([百千万亿])(?:(\d)(?![\d.])([百千])?)?/g;
+const MIXED_RUN = /(?<!\d)(\d{1,12}(?:\.\d{1,6})?)\s?([百千万亿])(?:(\d)(?![\d.])([百千])?)?/g;
 const MIXED_UNITS: Readonly<Record<string, number>> = { ...SMALL_UNITS, ...LARGE_UNITS };
 
 function convertMixed(text: string): string {

@@ -1,0 +1,96 @@
+import { DamerauLevenshteinDistance } from 'natural/lib/natural/distance/index.js';
+
+/** Words that decide what a number means; slips in their letters are put right before the rules read them. */
+const KEYWORDS = [
+  'batch',
+  'budget',
+  'classes',
+  'images',
+  'epochs',
+  'memory',
+  'monthly',
+  'dollars',
+  'instance',
+  'cheapest',
+  'training',
+  'precision',
+  'resolution',
+  'optimizer',
+  'gradient',
+  'checkpointing',
+  'accumulation',
+  'subscription',
+];
+
+/** Proper words that lie one letter from a keyword. */
+const PROPER = new Set([
+  ...KEYWORDS,
+  'bath',
+  'botch',
+  'beach',
+  'image',
+  'epoch',
+  'class',
+  'instances',
+  'instant',
+  'distance',
+  'revolution',
+  'optimize',
+  'optimizers',
+  'gradients',
+  'checkpoint',
+  'batches',
+  'budgets',
+  'dollar',
+  'month',
+  'glasses',
+  'passes',
+  'cheaper',
+  'raining',
+  'resolutions',
+  'optimiser',
+  'memories',
+  'decision',
+]);
+
+const LONG = 9;
+/** Runs of letters only: a digit is never touched. */
+const WORD = /[a-z]{4,15}/gi;
+
+const BY_INITIAL: ReadonlyMap<string, readonly string[]> = new Map(
+  KEYWORDS.map((word) => [word[0] ?? '', KEYWORDS.filter((other) => other[0] === word[0])]),
+);
+
+function nearest(typed: string): string | null {
+  if (PROPER.has(typed)) return null;
+  for (const word of BY_INITIAL.get(typed[0] ?? '') ?? []) {
+    const limit = word.length >= LONG ? 2 : 1;
+    if (Math.abs(word.length - typed.length) > limit) continue;
+    if (DamerauLevenshteinDistance(typed, word, { restricted: true }) <= limit) return word;
+  }
+  return null;
+}
+
+/** What stands behind a word decides it where the letters alone would not: "rsenet50" is no SENet, "msk2former" no word. */
+const DECIDED: readonly { readonly word: string; readonly pattern: RegExp }[] = [
+  {
+    word: 'resnet',
+    pattern: /\b(?!resnext|resnest|regnet|resent\b(?![-_]))r[a-z]{3,6}(?=[-_]?(?:18|34|50|101|152)(?!\d))/gi,
+  },
+  { word: 'mask', pattern: /\bm[a-z]{2,4}(?=2former)/gi },
+];
+
+function decide(text: string): string {
+  return DECIDED.reduce(
+    (all, { word, pattern }) =>
+      all.replace(pattern, (typed) =>
+        DamerauLevenshteinDistance(typed.toLowerCase(), word, { restricted: true }) <= 1 ? word : typed,
+      ),
+    text,
+  );
+}
+
+/** Puts slips in keywords right: bacth → batch, resoluton → resolution. Digits and signs stay as they are. */
+export function correctKeywords(text: string): string {
+  return decide(text).replace(WORD, (typed) => nearest(typed.toLowerCase()) ?? typed);
+}
