@@ -8,6 +8,7 @@ import { lrasppNetworks } from './mmseg-lraspp.ts';
 import { ocrNetworks } from './mmseg-ocr.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
 import { mmsegSegmenter } from './mmseg-segmenter.ts';
+import { mmsegSegnext } from './mmseg-segnext.ts';
 import { mmsegSetr } from './mmseg-setr.ts';
 import { mmsegUnetNetworks } from './mmseg-unet.ts';
 import { mmsegUpernet } from './mmseg-upernet.ts';
@@ -26,6 +27,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...mmsegUnetNetworks,
   ...mmsegUpernet,
   ...mmsegSegmenter,
+  ...mmsegSegnext,
   ...mmsegDpt,
   ...mmsegSetr,
   ...smpNetworks,

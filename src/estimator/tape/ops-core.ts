@@ -86,12 +86,16 @@ export function scale(t: Tape, x: Tensor, options: { inPlace?: boolean } = {}): 
 
 /** Adding a number: the gradient itself goes on. */
 export function shift(t: Tape, x: Tensor): Tensor {
-  t.begin('add', [x]);
+  return unaryPass(t, x, 'add');
+}
+
+function unaryPass(t: Tape, x: Tensor, name: string): Tensor {
+  t.begin(name, [x]);
   const storage = t.allocate(x.shape, x.dtype);
   t.work('pointwise', x.dtype === 'half', { macs: 0, bytes: 2 * byteSize(x) });
   return t.result(
     { storage, shape: x.shape, dtype: x.dtype, strides: preservedStrides(x.shape, x.strides) },
-    { name: 'add', inputs: [x], saved: [], rule: passRule },
+    { name, inputs: [x], saved: [], rule: passRule },
   );
 }
 
@@ -232,6 +236,11 @@ export function clone(t: Tape, x: Tensor): Tensor {
     { storage, shape: x.shape, dtype: x.dtype },
     { name: 'clone', inputs: [x], saved: [], rule: passRule },
   );
+}
+
+/** `x.clone()`: a copy that keeps the order of axes. */
+export function copy(t: Tape, x: Tensor): Tensor {
+  return unaryPass(t, x, 'clone');
 }
 
 /** Broadcast view without memory; backward sums. */

@@ -1,4 +1,5 @@
 import { byteSize, cast, toFloat, toHalf } from './ops-core.ts';
+import { preservedStrides } from './layout.ts';
 import { emitFresh, freshRule, incoming, needsGradient } from './rules.ts';
 import { type BackwardRule, elements, roundToBlock, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';
@@ -164,7 +165,7 @@ export function batchNorm(
   t.work('normalization', x.dtype === 'half', { macs: 0, bytes: 2 * byteSize(x) + storage.bytes });
   const inputs = weight === null || bias === null ? [x] : [x, weight, bias];
   return t.result(
-    { storage, shape: x.shape, dtype: x.dtype },
+    { storage, shape: x.shape, dtype: x.dtype, strides: preservedStrides(x.shape, x.strides) },
     { name: 'batch_norm', inputs, saved: [x.storage, ...vectors], rule: normRule },
   );
 }
