@@ -45,8 +45,9 @@ function answerOrAsk(before: DialogState, state: DialogState, understanding: Und
   const intent = intentOfTurn(state, understanding);
   if (answersWithoutWorkload(intent, state, understanding)) return { kind: 'Answer', intent };
   const slot = nextMissing(before, state, intent);
-  if (slot === null) return { kind: 'Answer', intent };
-  return { kind: 'ElicitSlot', slot, attempt: before.asked === slot ? before.attempts + 1 : 1 };
+  if (slot === null || passesOverBudget(before, slot, understanding)) return { kind: 'Answer', intent };
+  const progressed = Object.keys(understanding.slots).length > 0 || understanding.changes.length > 0;
+  return { kind: 'ElicitSlot', slot, attempt: before.asked === slot && !progressed ? before.attempts + 1 : 1 };
 }
 
 /** What a button stands for that carries no value itself. */
@@ -63,6 +64,11 @@ function followUpAction(before: DialogState, state: DialogState, { command }: Un
   }
 }
 
+/** Asked for a budget, the person goes on with something else: the answer needs none, so it comes without. */
+function passesOverBudget(before: DialogState, slot: SlotName, { slots, changes }: Understanding): boolean {
+  return slot === 'budget' && before.asked === 'budget' && (Object.keys(slots).length > 0 || changes.length > 0);
+}
+
 /** An aside is answered as what it is, although another intent goes on being served. */
 function intentOfTurn(state: DialogState, { intents }: Understanding): Intent {
   if (intents.includes('measurement')) return 'measurement';
@@ -75,7 +81,7 @@ function answersWithoutWorkload(intent: Intent, state: DialogState, understandin
     case 'price':
       return namedGpus(state.slots).length > 0;
     case 'oom_report':
-      return understanding.artifact !== null;
+      return understanding.artifact !== null || understanding.toldDiagnosis !== null;
     case 'translate':
       return state.slots.batchSize !== undefined && state.slots.gpus !== undefined;
     case 'measurement':
@@ -93,7 +99,9 @@ export function isOnlyBelief({ beliefs, slots, changes }: Understanding): boolea
 
 /** The next slot to ask for. After the first answer a missing budget is no reason to ask again. */
 export function nextMissing(before: DialogState, state: DialogState, intent: Intent): SlotName | null {
-  const missing = requiredSlots(intent).find((slot) => !isFilled(state.slots, slot) && !state.waived.includes(slot));
+  const missing = requiredSlots(intent, state.slots).find(
+    (slot) => !isFilled(state.slots, slot) && !state.waived.includes(slot),
+  );
   if (missing === undefined || (missing === 'budget' && before.answered)) return null;
   return missing;
 }

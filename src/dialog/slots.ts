@@ -9,6 +9,8 @@ const HEADS_ON_ANY_BACKBONE: ReadonlySet<string> = new Set([
   'fpn', 'gcnet', 'isanet', 'knet', 'linknet', 'manet', 'mask2former', 'maskformer', 'maskrcnn', 'nonlocal', 'ocrnet',
   'oneformer', 'pan', 'panoptic-fpn', 'pointrend', 'psanet', 'pspnet', 'semantic-fpn', 'unet', 'unet++', 'unetplusplus', 'upernet',
 ]); // biome-ignore format: one list
+/** Networks whose positions are learned for one input size: nothing to ask. */
+const FIXED_INPUT: ReadonlySet<string> = new Set(['sam', 'swin-unet', 'transunet']);
 /** Backbones that belong to one network and do not carry over to another. */
 const TIED_BACKBONE = /^(mit|mscan|stdc|hrnet)/;
 
@@ -31,8 +33,9 @@ const NEEDS: Readonly<Record<Intent, readonly RequiredSlot[]>> = {
 };
 
 /** Slots that an intent needs, in the order in which they are asked. */
-export function requiredSlots(intent: Intent): readonly RequiredSlot[] {
-  return NEEDS[intent];
+export function requiredSlots(intent: Intent, { model }: Slots): readonly RequiredSlot[] {
+  const needed = NEEDS[intent];
+  return model !== undefined && FIXED_INPUT.has(model) ? needed.filter((slot) => slot !== 'imageHeight') : needed;
 }
 
 export function isFilled(slots: Slots, slot: SlotName): boolean {

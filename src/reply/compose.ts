@@ -1,7 +1,8 @@
 import type { Belief } from '../advice/beliefs.ts';
+import type { Recommendation } from '../advice/recommendation.ts';
 import type { DialogAction, Turn } from '../dialog/dialog-state.ts';
 import type { Locale } from '../message.ts';
-import type { Intent } from '../understanding/understanding.ts';
+import type { Intent, Understanding } from '../understanding/understanding.ts';
 import { type AnswerInput, cardBlocks, orderBlocks, sizeBlocks } from './answer.ts';
 import { sizeVerdict } from './blocks/verdict.ts';
 import { nextChoices } from './choices.ts';
@@ -19,11 +20,11 @@ import {
 import type { Facts, Problem } from './facts.ts';
 import { fallbackText } from './fallback.ts';
 import { cheaperBlocks, explainBlocks } from './follow-ups.ts';
-import { readable } from './format.ts';
+import { readable, significant } from './format.ts';
 import { type Words, wordsOf } from './messages/index.ts';
-import { oomBlocks } from './oom.ts';
+import { type Failure, oomBlocks } from './oom.ts';
 import type { Block, Reply } from './reply.ts';
-import { maximumBlocks, measuredBlocks, priceBlocks, recipeBlocks } from './short-answers.ts';
+import { maximumBlocks, measuredBlocks, modelBlocks, priceBlocks, recipeBlocks } from './short-answers.ts';
 
 export interface ComposeInput {
   readonly turn: Turn;
@@ -53,7 +54,7 @@ function actionPart(turn: Turn, known: Pick<ComposeInput, 'facts' | 'estimateCod
   const { action, state } = turn;
   switch (action.kind) {
     case 'ElicitSlot':
-      return question(action, known.facts, words);
+      return question(action, { facts: known.facts, intent: state.intent }, words);
     case 'ConfirmSlot':
       return confirmation(action, words);
     case 'Help':
@@ -111,12 +112,13 @@ function answerBlocks(
     return shown(sizeBlocks(input, recommendation, words));
   }
   if (intent === 'oom_report') {
-    const diagnosis = oomBlocks(understanding.artifact, recommendation?.estimate, words);
+    const diagnosis = oomBlocks(failureOf(understanding, recommendation), words);
     return recommendation === undefined
       ? diagnosis
       : [...diagnosis, ...sizeBlocks(input, recommendation, words).slice(1)];
   }
   if (facts.comparisons !== undefined) return measuredBlocks(facts.comparisons, words);
+  if (facts.models !== undefined) return modelBlocks(facts.models, words);
   if (maxima !== undefined) return maximumBlocks(maxima, words);
   if (prices !== undefined) return priceBlocks(prices, words);
   if (recipe !== undefined) return recipeBlocks(recipe, words);
@@ -126,6 +128,12 @@ function answerBlocks(
   }
   const ownCards = state.slots.owned === true && intent !== 'fits' && intent !== 'compare';
   return ownCards ? sizeBlocks(input, recommendation, words) : cardBlocks(input, recommendation, words);
+}
+
+function failureOf({ artifact, toldDiagnosis }: Understanding, recommendation: Recommendation | undefined): Failure {
+  const card = recommendation?.own ?? recommendation?.named[0] ?? null;
+  const diagnosis = artifact?.diagnosis ?? toldDiagnosis;
+  return { artifact, diagnosis, estimate: recommendation?.estimate, card };
 }
 
 function orderForm(command: string | null): 'order' | 'terraform' | null {
@@ -144,15 +152,29 @@ function shown(blocks: readonly Block[]): readonly Block[] {
 }
 
 /** Corrections, limits of the product, and the question that is still open. */
-function asides({ action, state, understanding }: Turn, facts: Facts, words: Words): readonly Block[] {
+function asides(turn: Turn, facts: Facts, words: Words): readonly Block[] {
+  const { action, state, understanding } = turn;
   const { aside, unknownGpuAside, resume } = words.dialog;
   const corrections = (facts.beliefs ?? []).flatMap((belief) => correction(belief, words));
   const limits = action.kind === 'Decline' ? [] : understanding.outOfScope.flatMap((topic) => lookUp(aside, topic));
   const unknown = (facts.unknownGpus ?? []).map((name) => unknownGpuAside(name));
+  const shared = shareText(turn, words);
   const open =
     action.kind !== 'ElicitSlot' && action.kind !== 'ConfirmSlot' && facts.problem === undefined ? state.asked : null;
   const pending = open === null ? [] : [resume(questionText(open, 1, words))];
-  return [...corrections, ...unknown, ...limits, ...pending].map((text) => ({ kind: 'text', level: 'main', text }));
+  return [...corrections, ...unknown, ...shared, ...limits, ...pending].map((text) => ({
+    kind: 'text',
+    level: 'main',
+    text,
+  }));
+}
+
+/** A total batch said beside the number of GPUs: what that is per GPU. */
+function shareText({ state, understanding }: Turn, words: Words): readonly string[] {
+  const { batchSize, batchScope, gpus } = state.slots;
+  const said = understanding.slots.batchSize !== undefined || understanding.slots.gpus !== undefined;
+  if (!said || batchSize === undefined || batchScope !== 'total' || gpus === undefined || gpus < 2) return [];
+  return [words.dialog.share(batchSize, gpus, significant(batchSize / gpus))];
 }
 
 function correction({ id, values, source, checkedOn }: Belief, words: Words): readonly string[] {

@@ -1,5 +1,5 @@
 import type { DialogAction } from '../dialog/dialog-state.ts';
-import type { SlotName, Slots } from '../understanding/understanding.ts';
+import type { Intent, SlotName, Slots } from '../understanding/understanding.ts';
 import { needText, rentText } from './blocks/verdict.ts';
 import { slotChoices, slotsText } from './choices.ts';
 import type { Facts, Problem } from './facts.ts';
@@ -15,8 +15,13 @@ const verdict = (text: string): Block => ({ kind: 'verdict', level: 'main', text
 const paragraph = (text: string): Block => ({ kind: 'text', level: 'main', text });
 
 /** One question with its reason; the one about the budget already carries what is known of the memory. */
-export function question(action: Extract<DialogAction, { kind: 'ElicitSlot' }>, facts: Facts, words: Words): Part {
-  const text = questionText(action.slot, action.attempt, words);
+export function question(
+  action: Extract<DialogAction, { kind: 'ElicitSlot' }>,
+  { facts, intent }: { readonly facts: Facts; readonly intent: Intent | null },
+  words: Words,
+): Part {
+  const plain = questionText(action.slot, action.attempt, words);
+  const text = intent === 'oom_report' && action.attempt === 1 ? words.advice.oom.ask(plain) : plain;
   const choices = slotChoices(action.slot, action.attempt, words);
   const estimate = facts.recommendation?.estimate;
   if (action.slot !== 'budget' || estimate === undefined) return { blocks: [verdict(text)], choices };

@@ -50,6 +50,15 @@ export interface RecipeFacts {
   readonly gpus: number;
   readonly batchPerGpu: number;
   readonly accumulation: number;
+  /** Other ways to the same total, larger micro-batches first. */
+  readonly options: readonly { readonly batchPerGpu: number; readonly accumulation: number }[];
+}
+
+/** A network of a comparison, sized for the same run. */
+export interface ModelFigure {
+  readonly label: string;
+  readonly allocatedBytes: number;
+  readonly deviceBytes: number;
 }
 
 export interface Problem {
@@ -61,6 +70,8 @@ export interface Problem {
 export interface Facts {
   readonly recommendation?: Recommendation;
   readonly libraries?: readonly LibraryFigure[];
+  /** Networks that are compared with each other. */
+  readonly models?: readonly ModelFigure[];
   readonly maxima?: readonly Maximum[];
   readonly prices?: readonly PriceFacts[];
   /** Told figures beside the estimate. */

@@ -1,5 +1,6 @@
+import type { Fit } from '../advice/recommendation.ts';
 import type { Estimate } from '../estimator/estimate-result.ts';
-import type { Artifact } from '../understanding/understanding.ts';
+import type { Artifact, Diagnosis } from '../understanding/understanding.ts';
 import { gib, gibOf } from './format.ts';
 import type { Words } from './messages/index.ts';
 import type { Block } from './reply.ts';
@@ -16,29 +17,46 @@ const FIGURES = [
   'processGiB',
 ] as const;
 
+export interface Failure {
+  readonly artifact: Artifact | null;
+  /** From the words or the figures, set without a pasted text too. */
+  readonly diagnosis: Diagnosis | null;
+  readonly estimate: Estimate | undefined;
+  /** The card it failed on, judged for the same run. */
+  readonly card: Fit | null;
+}
+
 /** What went wrong, with the figures of the message beside the estimate, and what to do next. */
-export function oomBlocks(artifact: Artifact | null, estimate: Estimate | undefined, words: Words): readonly Block[] {
+export function oomBlocks(failure: Failure, words: Words): readonly Block[] {
   const text = words.advice.oom;
-  const diagnosis = artifact?.diagnosis == null ? null : text.diagnoses[artifact.diagnosis];
-  const verdict = diagnosis?.verdict ?? text.unknown;
-  const figures = [...artifactFigures(artifact, words), ...estimateFigures(artifact, estimate, words)];
+  const known = failure.diagnosis ?? impliedDiagnosis(failure);
+  const diagnosis = known === null ? null : text.diagnoses[known];
+  const beside = besideEstimate(failure, words);
+  const verdict = diagnosis?.verdict ?? (beside === null ? text.unknown : text.fitsByEstimate);
+  const figures = [...artifactFigures(failure.artifact, words), ...estimateFigures(failure, words)];
   return [
-    { kind: 'verdict', level: 'main', text: `${verdict}${besideEstimate(artifact, estimate, words)}` },
+    { kind: 'verdict', level: 'main', text: verdict },
+    ...(beside === null ? [] : [{ kind: 'text', level: 'main', text: beside } satisfies Block]),
     ...(figures.length === 0
       ? []
       : [{ kind: 'facts', level: 'main', title: words.answer.sections.figures, items: figures } satisfies Block]),
-    ...smiList(artifact, words),
+    ...smiList(failure.artifact, words),
     { kind: 'list', level: 'main', title: text.nextTitle, items: diagnosis?.next ?? text.unknownNext },
   ];
 }
 
-function besideEstimate(artifact: Artifact | null, estimate: Estimate | undefined, words: Words): string {
-  const total = artifact?.totalGiB;
-  if (total === undefined || estimate === undefined) return '';
+/** Told only that it failed: when the estimate does not fit the card either, that is the reason. */
+function impliedDiagnosis({ card }: Failure): Diagnosis | null {
+  if (card === null) return null;
+  return card.changes.length > 0 || card.status === 'does-not-fit' ? 'too_big' : null;
+}
+
+function besideEstimate({ artifact, estimate, card }: Failure, words: Words): string | null {
+  const total = artifact?.totalGiB ?? card?.usableGiB;
+  if (total === undefined || estimate === undefined) return null;
   const needed = estimate.bytes.device / GIB;
   const { fitsAlone, withEstimate } = words.advice.oom;
-  const text = needed <= total ? fitsAlone(gibOf(needed), gibOf(total)) : withEstimate(gibOf(needed), gibOf(total));
-  return words.locale === 'zh' ? `：${text}` : `: ${text}`;
+  return needed <= total ? fitsAlone(gibOf(needed), gibOf(total)) : withEstimate(gibOf(needed), gibOf(total));
 }
 
 interface Figure {
@@ -60,11 +78,11 @@ function artifactFigures(artifact: Artifact | null, words: Words): readonly Figu
   return others > 0.05 ? [...figures, { label: text.otherGiB, value: gibOf(others) }] : figures;
 }
 
-function estimateFigures(artifact: Artifact | null, estimate: Estimate | undefined, words: Words): readonly Figure[] {
+function estimateFigures({ diagnosis, estimate }: Failure, words: Words): readonly Figure[] {
   if (estimate === undefined) return [];
   const text = words.advice.oom.figures;
   const { allocatedPeak, device, validationPeak } = estimate.bytes;
-  const validation = artifact?.diagnosis === 'validation' || artifact?.diagnosis === 'single_allocation';
+  const validation = diagnosis === 'validation' || diagnosis === 'single_allocation';
   return [
     { label: text.estimate, value: gib(allocatedPeak) },
     { label: text.device, value: gib(device) },

@@ -1,11 +1,12 @@
 import type { Comparison } from '../advice/measurement.ts';
 import { monthAmounts } from './blocks/cost.ts';
 import { priceText } from './blocks/tiers.ts';
-import type { Maximum, PriceFacts, PriceOffer, RecipeFacts } from './facts.ts';
+import type { Maximum, ModelFigure, PriceFacts, PriceOffer, RecipeFacts } from './facts.ts';
 import { gibNumber, gibOf, money, range, significant } from './format.ts';
 import type { Words } from './messages/index.ts';
 import type { Block } from './reply.ts';
 
+const GIB = 1024 ** 3;
 const OFFERS_SHOWN = 5;
 
 /** The largest batch or picture per card. */
@@ -80,8 +81,35 @@ export function recipeBlocks(recipe: RecipeFacts, words: Words): readonly Block[
       kind: 'list',
       level: 'main',
       title: '',
-      items: [text.total(recipe.totalBatch, recipe.fromBatch, recipe.fromGpus), text.learningRate, text.batchNorm],
+      items: [
+        text.total(recipe.totalBatch, recipe.fromBatch, recipe.fromGpus),
+        ...optionsText(recipe, words),
+        text.learningRate,
+        text.batchNorm,
+      ],
     },
+  ];
+}
+
+function optionsText({ options }: RecipeFacts, words: Words): readonly string[] {
+  if (options.length === 0) return [];
+  return [words.answer.translate.options(options.map((one) => `${one.batchPerGpu} × ${one.accumulation}`).join(', '))];
+}
+
+/** Networks side by side, the lightest first. */
+export function modelBlocks(models: readonly ModelFigure[], words: Words): readonly Block[] {
+  const sorted = models.toSorted((left, right) => left.allocatedBytes - right.allocatedBytes);
+  const items = sorted.map(({ label, allocatedBytes, deviceBytes }) => ({
+    label,
+    value: words.answer.compared.figure(gibOf(allocatedBytes / GIB), gibNumber(deviceBytes / GIB)),
+  }));
+  const [lightest] = sorted;
+  const heaviest = sorted.at(-1);
+  if (lightest === undefined || heaviest === undefined) return [];
+  const factor = significant(heaviest.allocatedBytes / lightest.allocatedBytes);
+  return [
+    { kind: 'verdict', level: 'main', text: words.answer.compared.verdict(lightest.label, heaviest.label, factor) },
+    { kind: 'facts', level: 'main', title: words.answer.sections.figures, items },
   ];
 }
 

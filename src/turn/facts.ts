@@ -11,6 +11,7 @@ import { type SlotWorkload, workloadFromSlots } from '../workload/from-slots.ts'
 import { factsFor } from './beliefs.ts';
 import { otherLibraries } from './libraries.ts';
 import { maximaOf } from './maxima.ts';
+import { modelFigures } from './models.ts';
 import { type AnswerPorts, advicePorts } from './ports.ts';
 import { priceFacts } from './prices.ts';
 import { recipeFacts } from './recipe.ts';
@@ -30,11 +31,18 @@ export function gatherFacts(before: DialogState, turn: Turn, ports: AnswerPorts)
 
 /** Details as texts, ready for a sentence. */
 export function problemOf({ code, details }: AppError): Problem {
+  const unbuilt =
+    code === 'unsupported-combination' && details['reason'] === undefined && details['architecture'] !== undefined;
+  if (unbuilt) return { code: 'unknown-model', details: { name: nameOf(details) } };
   const texts = Object.entries(details).map(([name, value]) => [
     name,
     Array.isArray(value) ? value.join(', ') : String(value),
   ]);
   return { code, details: Object.fromEntries(texts) };
+}
+
+function nameOf({ implementation, architecture, backbone }: AppError['details']): string {
+  return [implementation, architecture, backbone].filter((part) => part !== undefined && part !== '').join(' ');
 }
 
 function factsOf(before: DialogState, turn: Turn, ports: AnswerPorts): Facts {
@@ -79,6 +87,9 @@ function answerFacts(before: DialogState, asked: Asked, ports: AnswerPorts): Fac
 function factsWithoutWorkload(before: DialogState, { turn, intent }: Asked, ports: AnswerPorts): Facts | null {
   const { slots } = turn.state;
   if (intent === 'price' && namedGpus(slots).length > 0) return { prices: priceFacts(slots, ports) };
+  if (intent === 'compare' && namedGpus(slots).length < 2 && turn.understanding.compare.length > 1) {
+    return { models: modelFigures(turn, ports) };
+  }
   const recipe = intent === 'translate' ? recipeFacts(slots, before.slots) : null;
   return recipe === null ? null : { recipe };
 }
@@ -110,7 +121,7 @@ function recommendationFacts(state: DialogState, ports: AnswerPorts): Facts {
 }
 
 function recommendationOf({ slots }: DialogState, built: SlotWorkload, ports: AnswerPorts) {
-  const recommendation = recommend(requestFromSlots(slots, built, ports.region), advicePorts(ports));
+  const recommendation = recommend(requestFromSlots(slots, built, ports), advicePorts(ports));
   const estimate = { ...recommendation.estimate, assumed: built.assumed };
   const libraries = slots.implementation === undefined ? otherLibraries(built.alternatives(), ports) : [];
   return { recommendation: { ...recommendation, estimate }, libraries };

@@ -15,11 +15,20 @@ export function recipeFacts(slots: Slots, before: Slots): RecipeFacts | null {
   const share = Math.max(1, Math.ceil(totalBatch / gpus));
   const fromBatch = Math.max(1, Math.round(totalBatch / fromGpus));
   const batchPerGpu = microBatch(share, fromBatch);
-  return { totalBatch, fromGpus, fromBatch, gpus, batchPerGpu, accumulation: Math.ceil(share / batchPerGpu) };
+  const accumulation = Math.ceil(share / batchPerGpu);
+  return { totalBatch, fromGpus, fromBatch, gpus, batchPerGpu, accumulation, options: optionsOf(share, batchPerGpu) };
 }
 
 /** As many images per GPU as the recipe had, if they divide the share; else the largest usual number that does. */
 function microBatch(share: number, wanted: number): number {
   if (share <= wanted) return share;
   return [wanted, ...MICRO_BATCHES].find((size) => size <= wanted && share % size === 0) ?? 1;
+}
+
+const OPTIONS_SHOWN = 3;
+
+function optionsOf(share: number, chosen: number): RecipeFacts['options'] {
+  return MICRO_BATCHES.filter((size) => size !== chosen && size < share && share % size === 0)
+    .slice(0, OPTIONS_SHOWN)
+    .map((batchPerGpu) => ({ batchPerGpu, accumulation: share / batchPerGpu }));
 }

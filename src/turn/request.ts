@@ -7,10 +7,14 @@ import type { SlotWorkload } from '../workload/from-slots.ts';
 const HOURS_PER_MONTH = 720;
 
 /** What the advice is asked, from what a conversation holds. */
-export function requestFromSlots(slots: Slots, built: SlotWorkload, region: string): RecommendationRequest {
+export function requestFromSlots(
+  slots: Slots,
+  built: SlotWorkload,
+  { region, usdCny }: { readonly region: string; readonly usdCny: number },
+): RecommendationRequest {
   return {
     workload: built.workload,
-    budget: slots.budget ?? null,
+    budget: budgetLimit(slots.budget, usdCny),
     region: slots.region ?? region,
     chargeType: slots.chargeType ?? 'PostPaid',
     freeTotalBatch: built.freeTotalBatch,
@@ -21,6 +25,16 @@ export function requestFromSlots(slots: Slots, built: SlotWorkload, region: stri
     deadlineHours: slots.deadlineHours ?? null,
     hoursPerMonth: slots.hoursPerMonth ?? HOURS_PER_MONTH,
   };
+}
+
+/** No listed machine costs more an hour (dearest dated row: 312 CNY, prices of 2024-12-30), so a larger sum is a month's. */
+const DEAREST_HOUR_CNY = 350;
+
+/** A budget without a period: an hourly price, or a monthly sum where it is too large for one. */
+function budgetLimit(budget: Slots['budget'], usdCny: number): RecommendationRequest['budget'] {
+  if (budget === undefined || budget.period !== undefined) return budget ?? null;
+  const cny = budget.currency === 'USD' ? budget.amount * usdCny : budget.amount;
+  return { ...budget, period: cny > DEAREST_HOUR_CNY ? 'month' : 'hour' };
 }
 
 function rentalFilter(slots: Slots): RentalFilter | null {

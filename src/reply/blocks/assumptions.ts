@@ -31,7 +31,7 @@ interface Assumed {
 
 /** Small print: the library first, then every default, the price's date and place, the uncertainty. */
 export function assumptionsNote(assumed: Assumed, words: Words, estimateCode: string | null): Block {
-  const { estimate, facts, slots } = assumed;
+  const { estimate, facts, slots, recommendation } = assumed;
   const text = words.answer.assumed;
   const parts = [
     libraryText(estimate, facts, words),
@@ -39,7 +39,7 @@ export function assumptionsNote(assumed: Assumed, words: Words, estimateCode: st
       text.fields[field](workloadText(estimate.workload, field)),
     ),
     ...priceTexts(assumed, words),
-    ...budgetTexts(slots, words),
+    ...budgetTexts(slots, recommendation, words),
     ...rateText(assumed, words),
     `${text.uncertainty(percent(estimate.uncertainty.relative))}`,
     ...(estimateCode === null ? [] : [text.code(estimateCode)]),
@@ -67,9 +67,11 @@ function priceTexts({ recommendation }: Assumed, words: Words): readonly string[
   return [text.prices(price.checkedOn, price.region), ...(price.observed ? [text.observed] : [])];
 }
 
-function budgetTexts({ budget }: Slots, words: Words): readonly string[] {
-  if (budget === undefined || budget.period !== undefined) return [];
-  return [words.answer.assumed.budgetPeriod(budgetText({ ...budget, period: 'hour' }, words))];
+/** A period that was not said. */
+function budgetTexts(slots: Slots, recommendation: Recommendation | undefined, words: Words): readonly string[] {
+  const budget = recommendation?.budget;
+  if (slots.budget === undefined || slots.budget.period !== undefined || budget == null) return [];
+  return [words.answer.assumed.budgetPeriod(budgetText(budget, words))];
 }
 
 function rateText({ recommendation }: Assumed, words: Words): readonly string[] {

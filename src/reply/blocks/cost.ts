@@ -1,5 +1,4 @@
-import type { Fit, Recommendation } from '../../advice/recommendation.ts';
-import type { Budget } from '../../understanding/understanding.ts';
+import type { BudgetLimit, Fit, Recommendation } from '../../advice/recommendation.ts';
 import { grouped, hoursRange, money, significant } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block } from '../reply.ts';
@@ -65,6 +64,6 @@ function runItems({ run, budget, recommended }: Recommendation, words: Words): r
 }
 
 /** "¥15/h", "¥5,000/month". */
-export function budgetText(budget: Budget, words: Words): string {
+export function budgetText(budget: BudgetLimit, words: Words): string {
   return `${money(budget.amount, budget.currency)}${words.answer.period[budget.period ?? 'hour']}`;
 }

@@ -81,9 +81,12 @@ export const enAdvice = {
       device: 'estimate: nvidia-smi',
       validation: 'estimate: validation',
     },
-    withEstimate: (needed: string, total: string) => `this run needs ${needed}, the card has ${total}`,
+    fitsByEstimate: 'By the estimate it should fit on this card',
+    ask: (question: string) =>
+      `Paste the whole error message and I read the cause from it. To compute what it needs: ${question}`,
+    withEstimate: (needed: string, total: string) => `This run needs ${needed}, the card has ${total}.`,
     fitsAlone: (needed: string, total: string) =>
-      `the run itself needs ${needed} of ${total}: it fits when nothing else is in the way`,
+      `The run itself needs ${needed} of ${total}: it fits when nothing else is in the way.`,
     gpuLine: (index: number, name: string, used: string, total: string) =>
       `GPU ${index} ${name}: ${used} of ${total} MiB used`,
     nextTitle: 'What to do',

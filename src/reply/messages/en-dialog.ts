@@ -80,10 +80,10 @@ export const enDialog = {
     ] satisfies Attempts,
   },
   memoryFirst: (verdict: string) => `${verdict}.`,
-  resume: (question: string) => `Back to it: ${question}`,
+  resume: (question: string) => `To go on: ${question}`,
   confirm: (typed: string, candidates: string) => `By "${typed}", do you mean ${candidates}?`,
   or: (items: readonly string[]) => items.join(' or '),
-  stillNeeded: (question: string) => question,
+  share: (total: number, gpus: number, each: string) => `Total batch ${total} on ${gpus} GPUs is ${each} per GPU.`,
 
   greet:
     'Hello! Tell me what you want to train and I say how big a GPU it needs, which Alibaba Cloud instance to rent and what it costs.',

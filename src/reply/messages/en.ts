@@ -180,7 +180,14 @@ export const en = {
     hours: (hours: string, amount: string) => `${hours} h cost ${amount}`,
   },
 
+  compared: {
+    verdict: (lighter: string, heavier: string, factor: string) =>
+      `${lighter} needs less: ${heavier} takes ${factor}× as much`,
+    figure: (allocated: string, device: string) => `${allocated} (nvidia-smi ≈ ${device})`,
+  },
+
   translate: {
+    options: (list: string) => `Other splits with the same total (micro-batch × accumulation): ${list}`,
     verdict: (micro: number, accumulation: number, gpus: number) =>
       `${gpus} GPU${gpus === 1 ? '' : 's'}: ${micro} per GPU × ${accumulation} accumulation step${accumulation === 1 ? '' : 's'} keeps the total batch`,
     total: (total: number, batch: number, gpus: number) => `total batch ${total} (${batch} per GPU × ${gpus})`,

@@ -67,10 +67,10 @@ export const zhDialog: DialogMessages = {
     other: ['你说的是哪一个？', '再说一遍名字，按配置文件里的写法就行。', '这里可以用默认值，行吗？'],
   },
   memoryFirst: (verdict) => `${verdict}。`,
-  resume: (question) => `接着刚才的：${question}`,
+  resume: (question) => `接下来：${question}`,
   confirm: (typed, candidates) => `"${typed}"是指 ${candidates}？`,
   or: (items) => items.join(' 还是 '),
-  stillNeeded: (question) => question,
+  share: (total, gpus, each) => `总 batch ${total} 分到 ${gpus} 张卡，每卡 ${each} 张。`,
 
   greet: '你好！告诉我想训什么，我来算要多大的显存、在阿里云租哪种机器、多少钱。',
   help: {

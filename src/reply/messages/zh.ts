@@ -170,7 +170,13 @@ export const zh: AnswerMessages = {
     hours: (hours, amount) => `${hours} 小时共 ${amount}`,
   },
 
+  compared: {
+    verdict: (lighter, heavier, factor) => `${lighter} 更省：${heavier} 是它的 ${factor} 倍`,
+    figure: (allocated, device) => `${allocated}（nvidia-smi 约 ${device}）`,
+  },
+
   translate: {
+    options: (list) => `总数不变还可以这样分（每次 × 累积）：${list}`,
     verdict: (micro, accumulation, gpus) => `${gpus} 张卡：每卡 ${micro} 张 × 累积 ${accumulation} 步，总 batch 不变`,
     total: (total, batch, gpus) => `总 batch ${total}（每卡 ${batch} × ${gpus} 卡）`,
     learningRate:
