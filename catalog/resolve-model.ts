@@ -102,10 +102,7 @@ function rowsNamed(architecture: string, query: ModelQuery, catalog: ModelCatalo
 function backboneFor(row: ModelRow, query: ModelQuery, catalog: ModelCatalog): string | null | undefined {
   const known = catalog.backbonesOf.get(row) ?? [];
   const said = row.implementation === 'smp' ? (query.encoder ?? query.backbone) : query.backbone;
-  if (said === null) {
-    const named = row.alsoNamed?.includes(query.architecture ?? '') === true && row.architecture !== 'semantic-fpn';
-    return named ? undefined : row.defaultBackbone;
-  }
+  if (said === null) return row.defaultBackbone;
   const library = row.implementation === 'smp' ? smpEncoder(said, catalog) : said;
   const spellings = [library, `${library}/16`, `${library}/14`];
   return spellings.find((name) => matchesAny(name, known));

@@ -192,16 +192,20 @@ function readTorchvision(call: PythonCall, { vocabulary }: CallContext): Mention
   });
 }
 
-/** torchvision freezes and picks FrozenBatchNorm by its weights: `weights_backbone` has a default, `weights` has none. */
+/**
+ * torchvision freezes and picks FrozenBatchNorm by its weights: `weights_backbone` has a default, `weights` has none.
+ * Weights of a segmentation model bring its auxiliary head along (torchvision 0.28, models/segmentation).
+ */
 function weightsOf(call: PythonCall): Readonly<Record<string, OptionValue>> {
   const isNone = (value: PythonValue | undefined): boolean => value?.kind === 'literal' && value.value === null;
   const isFalse = (value: PythonValue | undefined): boolean => value?.kind === 'literal' && value.value === false;
   const backbone = argument(call, ['weights_backbone', 'pretrained_backbone']);
   const weights = argument(call, ['weights', 'pretrained']);
   const auxiliary = call.keywords.get('aux_loss');
+  const trained = weights !== undefined && !isNone(weights) && !isFalse(weights);
   return {
     ...(isNone(backbone) || isFalse(backbone) ? { pretrainedBackbone: false } : {}),
-    ...(weights !== undefined && !isNone(weights) && !isFalse(weights) ? { pretrained: true } : {}),
+    ...(trained ? { pretrained: true, auxiliaryHead: true } : {}),
     ...(auxiliary?.kind === 'literal' ? { auxiliaryHead: auxiliary.value } : {}),
   };
 }
@@ -210,7 +214,9 @@ function readHubLoad(call: PythonCall, { vocabulary }: CallContext): MentionFiel
   if (!call.callee.endsWith('hub.load')) return null;
   const name = textOf(call.positional[1]) ?? '';
   const written = readWrittenName(name, vocabulary);
-  if (written !== null) return plainFields({ ...written, ...commonArguments(call) });
+  if (written !== null) {
+    return plainFields({ ...written, ...commonArguments(call), options: { ...written.options, ...weightsOf(call) } });
+  }
   const repository = (textOf(call.positional[0]) ?? '').toLowerCase();
   if (!repository.includes('unet') && !name.startsWith('unet')) return null;
   const implementation = repository.startsWith('milesial') ? ({ implementation: 'milesial' } as const) : {};

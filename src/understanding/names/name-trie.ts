@@ -24,6 +24,9 @@ const SEPARATOR = /[ \t_\-·•]/;
 /** A ResNet depth written onto the head: "PSPNet50". */
 const DEPTH = /^(18|34|50|101|152)(?![0-9a-z])/;
 
+/** Chinese is written without spaces: a name may start anywhere in it. */
+const FIRST_CJK = '\u2e80';
+
 const newNode = (): TrieNode => ({ next: new Map(), gap: false, meaning: null });
 
 /** Spaces, and every change between letters, digits and signs, are places where a separator may be typed or left out. */
@@ -81,7 +84,7 @@ export function scanNames({ root }: NameTrie, text: string, most = Number.POSITI
 
 function startsWord(text: string, at: number): boolean {
   const character = text[at] ?? '';
-  if (kind(character) === 'sign') return false;
+  if (kind(character) === 'sign') return character >= FIRST_CJK;
   return at === 0 || kind(text[at - 1] ?? '') === 'sign';
 }
 

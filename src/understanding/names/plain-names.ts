@@ -31,10 +31,16 @@ export function findPlainNames(text: string, { taken, vocabulary, implementation
     const typed = forgiven?.corrections.some((span) => span.start < name.end && name.start < span.end) === true;
     return plainMention(name, { text: text.slice(start, end), start, end, typed, implementation });
   });
+  const networks = mentions.filter((mention) => !isPerson(mention));
   const questions = unsureMentions(text, { normal, unsure, vocabulary });
   const unknown = unknownMentions(text, normal, [...mentions, ...questions]);
-  if (mentions.some(({ architecture }) => architecture !== null)) return withUnknownBackbone(text, mentions, unknown);
-  return [...mentions, ...questions, ...unknown];
+  if (networks.some(({ architecture }) => architecture !== null)) return withUnknownBackbone(text, networks, unknown);
+  return [...networks, ...questions, ...unknown];
+}
+
+/** "Thanks, Sam": networks are written SAM or sam. */
+function isPerson({ text, backbone }: ModelMention): boolean {
+  return backbone === null && /^(?:Sam|Ann)$/.test(text);
 }
 
 interface PlainContext extends Span {
