@@ -6,6 +6,7 @@ import { fastFcnNetworks } from './mmseg-fastfcn.ts';
 import { semanticFpnNetworks } from './mmseg-fpn.ts';
 import { lrasppNetworks } from './mmseg-lraspp.ts';
 import { ocrNetworks } from './mmseg-ocr.ts';
+import { pointRendNetworks } from './mmseg-pointrend.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
 import { mmsegSegmenter } from './mmseg-segmenter.ts';
 import { mmsegSegnext } from './mmseg-segnext.ts';
@@ -14,6 +15,7 @@ import { mmsegUnetNetworks } from './mmseg-unet.ts';
 import { mmsegUpernet } from './mmseg-upernet.ts';
 import type { Network } from './network.ts';
 import { smpNetworks } from './smp.ts';
+import { torchvisionSegmentation } from './torchvision-segmentation.ts';
 import { milesialNetworks } from './unet-milesial.ts';
 
 const NETWORKS: Readonly<Record<string, Network>> = {
@@ -22,6 +24,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...fastFcnNetworks,
   ...lrasppNetworks,
   ...ocrNetworks,
+  ...pointRendNetworks,
   ...semanticFpnNetworks,
   ...mmsegSegformer,
   ...mmsegUnetNetworks,
@@ -32,6 +35,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...mmsegSetr,
   ...smpNetworks,
   ...milesialNetworks,
+  ...torchvisionSegmentation,
 };
 
 /** The network of a model, or undefined where no family covers it. */
