@@ -79,20 +79,27 @@ async function start({ config, product, adapters, inbox }: Running): Promise<() 
     logger,
     otherwise: (request, response) => route(adapters, request, response),
   });
-  await inbox.start();
-  await Promise.all([...adapters.values()].map((adapter) => adapter.start()));
   const sweeper = setInterval(() => {
     store.sweep(Date.now()).catch((error: unknown) => logger.warn({ error }, 'sweep failed'));
   }, SWEEP_EVERY_MS);
   sweeper.unref();
-  logger.info({ port: health.port, adapters: [...adapters.keys()] }, 'serving');
-  return async () => {
+  const stop = async (): Promise<void> => {
     clearInterval(sweeper);
     await Promise.allSettled([...adapters.values()].map((adapter) => adapter.stop()));
     await inbox.stop();
     await health.stop();
     await product.close();
   };
+  try {
+    await inbox.start();
+    await Promise.all([...adapters.values()].map((adapter) => adapter.start()));
+  } catch (error) {
+    // A platform that refuses its credentials ends the program; nothing may keep it alive.
+    await stop();
+    throw error;
+  }
+  logger.info({ port: health.port, adapters: [...adapters.keys()] }, 'serving');
+  return stop;
 }
 
 /** One line for each thing that keeps this process from serving. */
