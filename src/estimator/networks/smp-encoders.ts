@@ -8,6 +8,7 @@ import { mobilenetV2Encoders } from './encoder-mobilenet-v2.ts';
 import { mobileoneEncoders } from './encoder-mobileone.ts';
 import { resnetEncoders } from './encoder-resnet.ts';
 import { senetEncoders } from './encoder-senet.ts';
+import { timmEfficientnetEncoders } from './encoder-timm-efficientnet.ts';
 import { vggEncoders } from './encoder-vgg.ts';
 import { xceptionEncoders } from './encoder-xception.ts';
 
@@ -22,6 +23,7 @@ const ENCODERS: EncoderTable = {
   ...mobileoneEncoders,
   ...resnetEncoders,
   ...senetEncoders,
+  ...timmEfficientnetEncoders,
   ...vggEncoders,
   ...xceptionEncoders,
 };

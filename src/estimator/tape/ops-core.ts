@@ -18,6 +18,7 @@ import {
   type GradientWalk,
   itemSize,
   type Node,
+  type Storage,
   Tensor,
 } from './storage.ts';
 import type { Tape } from './tape.ts';
@@ -156,16 +157,23 @@ function emitProduct(walk: GradientWalk, node: Node, index: number): void {
   walk.release(full.buffer);
 }
 
+/** What an in-place product overwrites is copied first when the other operand's gradient needs it. */
+function copyOf(t: Tape, x: Tensor): Storage {
+  t.begin('clone', [x]);
+  return t.allocate(x.shape, x.dtype);
+}
+
 /** `a * b` (or a / b): keeps each operand that the other's gradient needs. */
 export function multiply(t: Tape, a: Tensor, b: Tensor, options: { inPlace?: boolean; name?: string } = {}): Tensor {
   const { inPlace = false, name = 'mul' } = options;
+  const original = inPlace && t.training && b.requiresGrad ? copyOf(t, a) : a.storage;
   t.begin(name, [a, b]);
   const shape = broadcastShape(a.shape, b.shape);
   const dtype = inPlace ? a.dtype : promoted(a, b);
   const storage = inPlace ? a.storage : t.allocate(shape, dtype);
   t.work('pointwise', dtype === 'half', { macs: 0, bytes: byteSize(a) + byteSize(b) + storage.bytes });
   const saved = [];
-  if (b.requiresGrad) saved.push(a.storage);
+  if (b.requiresGrad) saved.push(original);
   if (a.requiresGrad) saved.push(b.storage);
   return t.result(
     { storage, shape, dtype, strides: inPlace ? a.strides : binaryStrides(a, b, shape) },
