@@ -10,6 +10,11 @@ const BATCH = /(?<![0-9a-z])(\d{1,3})xb(\d{1,4})(?![0-9a-z])/;
 /** Before MMSegmentation 1.0: GPUs × images per GPU. "64x64" is a size: nobody's recipe has 64 GPUs. */
 const OLD_BATCH = /(?<![0-9a-z.])([1-9]|1[0-6])x(\d{1,2})(?![0-9a-z])/;
 const SIZE = /(?<!\d)(\d{2,4})x(\d{2,4})(?!\d)/g;
+/** detectron2 projects write the images per step over all GPUs. */
+const TOTAL_BATCH = /_bs(\d{1,3})_\d+k/;
+/** PaddleSeg: data set, then width × height (the reverse of MMSegmentation), then iterations. */
+export const PADDLE =
+  /_(?:cityscapes|ade20k|voc12aug|pascal_?voc12(?:aug)?|pascal_context|coco_?stuff|camvid)_\d{3,4}x\d{3,4}(?:_[\w.]{1,40})?_\d+k$/;
 const ITERATIONS = /(?<![0-9a-z.])(\d{1,4})k(?![0-9a-z])/;
 const MIN_SIDE = 32;
 
@@ -29,7 +34,8 @@ export function readConfigWords(name: string, vocabulary: NameVocabulary): Recip
 }
 
 function readSize(text: string): Recipe {
-  for (const [, height, width] of text.matchAll(SIZE)) {
+  for (const [, first, second] of text.matchAll(SIZE)) {
+    const [height, width] = PADDLE.test(text) ? [second, first] : [first, second];
     const sides = { imageHeight: Number(height), imageWidth: Number(width) };
     if (sides.imageHeight >= MIN_SIDE && sides.imageWidth >= MIN_SIDE) return sides;
   }
@@ -38,6 +44,8 @@ function readSize(text: string): Recipe {
 
 function readBatch(text: string): Recipe {
   const match = BATCH.exec(text) ?? OLD_BATCH.exec(text);
+  const total = TOTAL_BATCH.exec(text)?.[1];
+  if (total !== undefined) return { batchSize: Number(total), batchScope: 'total' };
   if (match === null) return {};
   const [gpus, batchSize] = [Number(match[1]), Number(match[2])];
   return gpus > 0 && batchSize > 0 ? { gpus, batchSize, batchScope: 'per_gpu' } : {};

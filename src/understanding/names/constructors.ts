@@ -1,11 +1,12 @@
 import type { OptionValue } from '../../../catalog/models.ts';
 import { argument, commonArguments, countOf, optionArguments, textOf } from './call-arguments.ts';
 import { combineGroup } from './combine.ts';
+import { hubName } from './hub-names.ts';
 import type { MentionFields, ModelMention } from './mention.ts';
 import { scanNames } from './name-trie.ts';
 import { type PythonCall, type PythonValue, visitCalls } from './python-call.ts';
 import type { NameVocabulary, SearchLimits } from './vocabulary.ts';
-import { hubName, readWrittenName } from './written-names.ts';
+import { readWrittenName } from './written-names.ts';
 
 interface CallContext {
   readonly source: string;

@@ -110,6 +110,7 @@ describe('torchvision', () => {
       'torch.hub.load("pytorch/vision:v0.10.0", "deeplabv3_resnet101", pretrained=True)',
       { architecture: 'deeplabv3', backbone: 'resnet101' },
     ],
+    ['deeplabv3_resnet50(weights="DEFAULT")', { options: { pretrained: true, auxiliaryHead: true } }],
   ])('%s', (code, expected) => {
     expect(parseModelName(code)).toMatchObject({ implementation: 'torchvision', form: 'constructor', ...expected });
   });

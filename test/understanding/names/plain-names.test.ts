@@ -80,6 +80,8 @@ const CHINESE: readonly Named[] = [
   ['模型是 unet，编码器 resnet34', 'unet', 'resnet34'],
   ['mobilenetv3 的 deeplabv3', 'deeplabv3', 'mobilenet-v3-large'],
   ['dpt 大模型', 'dpt', null],
+  ['用分割一切做微调', 'sam', null],
+  ['全卷积网络 r50', 'fcn', 'resnet50'],
 ];
 
 describe('names in running text', () => {
@@ -192,6 +194,8 @@ describe('less than a name', () => {
     'CUDA out of memory. Tried to allocate 1006.00 MiB (GPU 0; 10.91 GiB total capacity)',
     '预算五千一个月，图 512x512，batch 8',
     'the internet network is planned, transformers and imagenet',
+    'thanks, Sam and Ann',
+    'RuntimeError: an exception in the network',
     '',
     '   ',
   ])('finds nothing in: %s', (text) => {

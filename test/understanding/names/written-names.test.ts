@@ -103,7 +103,7 @@ describe('MMSegmentation config names', () => {
 describe('other libraries’ config names', () => {
   it.each([
     ['COCO-InstanceSegmentation/mask_rcnn_R_101_FPN_3x.yaml', 'detectron2', 'maskrcnn', 'resnet101'],
-    ['panoptic_fpn_R_50_3x', undefined, 'panoptic-fpn', 'resnet50'],
+    ['panoptic_fpn_R_50_3x', 'detectron2', 'panoptic-fpn', 'resnet50'],
     ['mask-rcnn_r50_fpn_1x_coco', 'mmdetection', 'maskrcnn', 'resnet50'],
     ['mask2former_swin-s-p4-w7-224_8xb2-lsj-50e_coco', 'mmdetection', 'mask2former', 'swin-s'],
   ])('%s', (name, implementation, architecture, backbone) => {
@@ -114,7 +114,40 @@ describe('other libraries’ config names', () => {
   });
 });
 
+describe('names that say more than a network', () => {
+  it.each([
+    [
+      'maskformer2_swin_large_IN21k_384_bs16_160k_res640.yaml',
+      { batchSize: 16, batchScope: 'total', backbone: 'swin-l' },
+    ],
+    [
+      'local_configs/segformer/B1/segformer.b1.512x512.ade.160k.py',
+      { backbone: 'mit-b1', imageHeight: 512, dataset: 'ade20k' },
+    ],
+    ['segformer_mit-b0_512x512_160k_ade20k_20210726_101530-8ffa8fda.pth', { backbone: 'mit-b0', iterations: 160000 }],
+  ])('%s', (name, expected) => {
+    expect(parseModelName(name)).toMatchObject(expected);
+  });
+
+  it.each([
+    ['ocrnet_hrnetw18_cityscapes_1024x512_160k', 'ocrnet', 'hrnet-w18'],
+    ['deeplabv3p_resnet50_os8_cityscapes_1024x512_80k.yml', 'deeplabv3plus', 'resnet50'],
+    ['pp_liteseg_stdc1_cityscapes_1024x512_scale0.5_160k', 'pp-liteseg', 'stdc1'],
+  ])('PaddleSeg writes width × height: %s', (name, architecture, backbone) => {
+    const mention = parseModelName(name);
+    expect(mention).toMatchObject({ architecture, backbone, imageHeight: 512, imageWidth: 1024 });
+    expect(mention?.implementation).toBeUndefined();
+  });
+});
+
 describe('hub ids', () => {
+  it('are found in the address of their page', () => {
+    expect(parseModelName('https://huggingface.co/nvidia/segformer-b0-finetuned-ade-512-512')).toMatchObject({
+      checkpoint: 'nvidia/segformer-b0-finetuned-ade-512-512',
+      backbone: 'mit-b0',
+    });
+  });
+
   it.each([
     [
       'nvidia/segformer-b2-finetuned-ade-512-512',
