@@ -83,13 +83,19 @@ function candidatesOf(mentions: readonly ModelMention[]): readonly Candidate<Mod
   }));
 }
 
+/** A backbone by itself, or one that is named like its own network ("stdc1") right behind the chosen one. */
+function isPartner(mention: ModelMention, chosen: ModelMention): boolean {
+  if (mention === chosen || mention.backbone === null) return false;
+  if (mention.architecture === null) return true;
+  const gap = mention.start - chosen.end;
+  return mention.backbone.startsWith(mention.architecture) && gap >= 0 && gap <= 3;
+}
+
 /** The chosen network, completed by a backbone that stands elsewhere in the message. */
 function combine(chosen: ModelMention, mentions: readonly ModelMention[]): Slots {
   const slots = mentionSlots(chosen);
   if (chosen.architecture === null || slots.backbone !== undefined) return slots;
-  const partner = mentions.find(
-    (mention) => mention !== chosen && mention.architecture === null && mention.backbone !== null,
-  );
+  const partner = mentions.find((mention) => isPartner(mention, chosen));
   return partner === undefined ? slots : { ...mentionSlots(partner), ...slots };
 }
 

@@ -61,7 +61,8 @@ function unifyTimes(text: string): string {
     .replace(/(\d) ?\* ?(?=[\da-z])/gi, '$1x')
     .replace(/(\d) ?(?:乘以?|by) ?(?=\d)/gi, '$1x')
     .replace(/(\d) ?[xX] ?(?=\d)/g, '$1x')
-    .replace(/\*/g, ' ');
+    .replace(/\*/g, ' ')
+    .replace(/ {2,}/g, ' ');
 }
 
 /** Brings a message into the one form that every rule reads. Linear in its length. */

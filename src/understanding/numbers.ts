@@ -151,7 +151,7 @@ function convertRun(input: Run): string {
   if (IDIOMS.test(run + after.slice(0, 1))) return run;
   const last = run.slice(-1);
   if (splitsPeriod(input) || parseChineseNumber(run) === null) {
-    const head = parseChineseNumber(run.slice(0, -1));
+    const head = /[十百千万亿]/.test(run) ? parseChineseNumber(run.slice(0, -1)) : null;
     if (head === null) return run;
     const tail = convertSingle({ run: last, before: '', after });
     return `${pad(String(head), before, ' ')} ${tail}`;

@@ -84,7 +84,7 @@ function decide(text: string): string {
   return DECIDED.reduce(
     (all, { word, pattern }) =>
       all.replace(pattern, (typed) =>
-        DamerauLevenshteinDistance(typed.toLowerCase(), word, { restricted: true }) <= 1 ? word : typed,
+        DamerauLevenshteinDistance(typed.toLowerCase(), word, { restricted: true }) === 1 ? word : typed,
       ),
     text,
   );
