@@ -37,7 +37,7 @@ export function range(low: number, high: number): string {
 
 /** Two significant digits without an exponent: 0.072, 1.9, 34, 1200. */
 export function significant(value: number): string {
-  if (value === 0) return '0';
+  if (Number.isInteger(value)) return String(value);
   const digits = Math.max(0, 1 - Math.floor(Math.log10(Math.abs(value))));
   return value.toFixed(Math.min(6, digits));
 }

@@ -32,7 +32,7 @@ export function memoryBar(estimate: Estimate, capacityBytes: number | undefined,
   const tensors = [...parts].sort(([, left], [, right]) => right - left);
   const outside: [Kind, number][] = [
     ['cache', bytes.reserved - bytes.allocatedPeak],
-    ['context', bytes.device - bytes.reserved],
+    [estimate.workload.gpus > 1 ? 'contextWithNccl' : 'context', bytes.device - bytes.reserved],
   ];
   const segments = [...tensors, ...outside]
     .filter(([, size]) => size > bytes.device * WORTH_SHOWING)

@@ -73,6 +73,7 @@ export const en = {
       data: 'batch and buffers',
       cache: 'allocator cache',
       context: 'CUDA context',
+      contextWithNccl: 'CUDA context and NCCL',
     },
     peak: (operation: string, phase: string) => `peak at ${operation} (${phase})`,
     phases: { forward: 'forward', backward: 'backward', step: 'optimizer step' },

@@ -68,6 +68,7 @@ export const zh: AnswerMessages = {
       data: '数据',
       cache: '缓存',
       context: 'CUDA 上下文',
+      contextWithNccl: 'CUDA 上下文和 NCCL',
     },
     peak: (operation, phase) => `峰值在 ${operation}（${phase}）`,
     phases: { forward: '前向', backward: '反向', step: '优化器更新' },
