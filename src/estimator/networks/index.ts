@@ -1,4 +1,5 @@
 import type { ModelSpec } from '../workload.ts';
+import { hfSegformer } from './hf-segformer.ts';
 import { attentionNetworks } from './mmseg-attention.ts';
 import { classicNetworks } from './mmseg-classic.ts';
 import { mmsegDpt } from './mmseg-dpt.ts';
@@ -36,6 +37,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...smpNetworks,
   ...milesialNetworks,
   ...torchvisionSegmentation,
+  ...hfSegformer,
 };
 
 /** The network of a model, or undefined where no family covers it. */

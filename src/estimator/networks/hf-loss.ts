@@ -1,0 +1,49 @@
+import { add, scale } from '../tape/ops-core.ts';
+import { resize } from '../tape/ops-layers.ts';
+import { binaryCrossEntropy, crossEntropy } from '../tape/ops-loss.ts';
+import type { Tensor } from '../tape/storage.ts';
+import { type Network, type Run, trainingImage } from './network.ts';
+
+export interface SemanticOutput {
+  readonly logits: Tensor;
+  /** Auxiliary logits, if the model has such a head. */
+  readonly auxiliary?: Tensor;
+  /** What the output object of the backbone keeps alive until the model's forward returns. */
+  readonly held: readonly Tensor[];
+}
+
+/**
+ * A transformers model for semantic segmentation that computes its loss: logits (and auxiliary ones) are resized to
+ * the labels first, all of them alive, then cross entropy; one class is a BCE.
+ */
+export function hfSemanticModel(forward: (run: Run, image: Tensor) => SemanticOutput): Network {
+  return {
+    train: (run) => {
+      const { t, w } = run;
+      const image = trainingImage(run);
+      const labels = t.target([w.batchSize, w.imageHeight, w.imageWidth], 'long');
+      const output = forward(run, image);
+      const loss = t.within('loss', () => semanticLoss(run, output, labels));
+      t.keep(output.logits, ...output.held, ...(output.auxiliary === undefined ? [] : [output.auxiliary]));
+      return loss;
+    },
+    infer: (run, image) => {
+      const { logits, held } = forward(run, image);
+      run.t.keep(...held);
+      return logits;
+    },
+  };
+}
+
+function semanticLoss({ t, w }: Run, output: SemanticOutput, labels: Tensor): Tensor {
+  const size = [w.imageHeight, w.imageWidth] as const;
+  const main = resize(t, output.logits, size);
+  const auxiliary = output.auxiliary === undefined ? undefined : resize(t, output.auxiliary, size);
+  const single = w.numClasses === 1;
+  const lossOf = (logits: Tensor): Tensor =>
+    single ? binaryCrossEntropy(t, logits, labels, true) : crossEntropy(t, logits, labels);
+  const mainLoss = lossOf(main);
+  const loss = auxiliary === undefined ? mainLoss : add(t, mainLoss, scale(t, lossOf(auxiliary)));
+  t.keep(main, ...(auxiliary === undefined ? [] : [auxiliary]));
+  return loss;
+}
