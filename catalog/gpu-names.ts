@@ -46,6 +46,12 @@ function laptopRow(row: GpuRow, memoryGiB: number | undefined): GpuRow | undefin
   return { ...row, ...unknown, label: `${row.label} Laptop`, nominalMemoryGB, usableMiB };
 }
 
+/** `2080ti` is also written with RTX or, wrongly, GTX before it. */
+function spellings(text: string): readonly string[] {
+  const key = normalizeGpuName(text);
+  return [key, key.replace(/^[rg]tx/, ''), `rtx${key}`, `gtx${key}`];
+}
+
 /** Index over names, labels, aliases and the table of ambiguous names. */
 export function indexGpus(rows: readonly GpuRow[], ambiguous: readonly AmbiguousGpuRow[]): GpuIndex {
   const byFullName = new Map(rows.map((row) => [row.name, row]));
@@ -78,11 +84,6 @@ export function indexGpus(rows: readonly GpuRow[], ambiguous: readonly Ambiguous
     }
     const hits = byKey.get(key);
     return hits === undefined ? undefined : settle([...hits], undefined, memoryGiB);
-  };
-
-  const spellings = (text: string): readonly string[] => {
-    const key = normalizeGpuName(text);
-    return [key, key.replace(/^[rg]tx/, ''), `rtx${key}`, `gtx${key}`];
   };
 
   const findDesktop = (text: string, memoryGiB?: number): GpuMatch => {

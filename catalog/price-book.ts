@@ -12,6 +12,8 @@ export interface PriceQuote {
   /** A single quotation instead of a row of the price file. */
   readonly observed: boolean;
   readonly source: string;
+  /** Zones that could deliver it when a live source was asked; absent: not asked. */
+  readonly zonesWithStock?: readonly string[];
 }
 
 /** Prices as the advice sees them: read-only, synchronous, the same shape whether a snapshot or live. */
@@ -34,6 +36,8 @@ export interface PriceBookOptions {
   readonly fellBack?: boolean;
   /** Rows of a live source; each replaces the snapshot's row of the same type and region. */
   readonly live?: readonly PriceRow[];
+  /** Region → type → zones with stock, of the regions that were asked. */
+  readonly stock?: ReadonlyMap<string, ReadonlyMap<string, readonly string[]>>;
 }
 
 const fromRow = (row: PriceRow): PriceQuote => ({
@@ -80,7 +84,12 @@ export function createPriceBook(table: PriceTable, options: PriceBookOptions = {
     origin: options.origin ?? 'snapshot',
     fellBack: options.fellBack ?? false,
     subscriptionHours: table.head.subscription.hoursPerMonth,
-    find: (instanceType: string, region: string) => byType.get(instanceType)?.get(region),
+    find: (instanceType: string, region: string) => {
+      const quote = byType.get(instanceType)?.get(region);
+      const stock = options.stock?.get(region);
+      if (quote === undefined || stock === undefined) return quote;
+      return { ...quote, zonesWithStock: stock.get(instanceType) ?? [] };
+    },
     regionsOf: (instanceType: string) => [...(byType.get(instanceType)?.keys() ?? [])].sort(),
     regions: () => [...regions].sort(),
     subscriptionVerified: (instanceType: string) => verified.has(instanceType),

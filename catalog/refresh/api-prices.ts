@@ -1,7 +1,7 @@
 import { AppError } from '../../src/errors.ts';
 import type { PriceRow } from '../rows.ts';
-import { describePrice, describeSpotPrice } from './ecs-calls.ts';
 import type { EcsClient } from './ecs-client.ts';
+import { describePrice, describeSpotPrice } from './ecs-prices.ts';
 
 export interface ApiPriceOptions {
   readonly client: EcsClient;

@@ -3,6 +3,7 @@ import { createPriceBook, type PriceBook } from '../price-book.ts';
 import type { PriceRow, PriceTable } from '../rows.ts';
 import { fetchApiPrices } from './api-prices.ts';
 import { createEcsClient } from './ecs-client.ts';
+import { describeStock } from './ecs-inventory.ts';
 import { fetchPublicPrices } from './public-prices.ts';
 import type { Fetch } from './safe-fetch.ts';
 import type { Credentials } from './signature.ts';
@@ -45,83 +46,112 @@ const RENEW_EVERY_MS = 3_600_000;
 
 const dayOf = (now: number): string => new Date(now).toISOString().slice(0, 10);
 
-type Load = (region: string) => Promise<readonly PriceRow[]>;
+interface Loaded {
+  readonly rows: readonly PriceRow[];
+  readonly stock?: ReadonlyMap<string, readonly string[]>;
+}
+
+type Load = (region: string) => Promise<Loaded>;
 
 function loaderOf(options: PriceSourceOptions): Load | undefined {
   const { settings, fetch, now } = options;
   if (settings.origin === 'public') {
     const instanceTypes = new Set(options.instanceTypes);
-    return async () => (await fetchPublicPrices({ url: settings.url, fetch, instanceTypes, today: dayOf(now()) })).rows;
+    return () => fetchPublicPrices({ url: settings.url, fetch, instanceTypes, today: dayOf(now()) });
   }
   const { credentials } = settings;
   if (settings.origin === 'snapshot' || credentials === undefined) return undefined;
   const client = createEcsClient({ ...options, credentials, endpoint: settings.endpoint });
   const { instanceTypes } = options;
-  return async (region) => (await fetchApiPrices({ client, region, instanceTypes, today: dayOf(now()) })).rows;
+  return async (region) => {
+    const { rows } = await fetchApiPrices({ client, region, instanceTypes, today: dayOf(now()) });
+    // Prices are worth having without stock: the account may lack that one permission.
+    const stock = await describeStock(client, region).catch((error: unknown) => report(options, error));
+    return stock === undefined ? { rows } : { rows, stock };
+  };
+}
+
+function report({ onFailure }: PriceSourceOptions, error: unknown): undefined {
+  const { code, message } = asAppError(error);
+  onFailure({ code, reason: message });
+}
+
+/** What the live source has said so far; a failure takes nothing away. */
+class LivePrices {
+  private readonly rows = new Map<string, PriceRow>();
+  private readonly stock = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  private readonly options: PriceSourceOptions;
+
+  constructor(options: PriceSourceOptions) {
+    this.options = options;
+  }
+
+  /** True when every region answered. */
+  async load(load: Load, regions: readonly string[]): Promise<boolean> {
+    let answered = true;
+    for (const region of regions) {
+      try {
+        const { rows, stock } = await load(region);
+        for (const row of rows) this.rows.set(`${row.instanceType} ${row.region}`, row);
+        if (stock !== undefined) this.stock.set(region, stock);
+      } catch (error) {
+        report(this.options, error);
+        answered = false;
+      }
+    }
+    return answered;
+  }
+
+  book(answered: boolean): PriceBook {
+    const { table, settings } = this.options;
+    const origin = this.rows.size === 0 ? 'snapshot' : settings.origin;
+    return createPriceBook(table, { origin, fellBack: !answered, live: [...this.rows.values()], stock: this.stock });
+  }
 }
 
 /** A price source that never makes the caller wait and never loses what it had. */
 export function createPriceSource(options: PriceSourceOptions): PriceSource {
-  const { settings, table, onFailure } = options;
   const load = loaderOf(options);
-  const snapshot = createPriceBook(table);
+  const live = new LivePrices(options);
+  let book = createPriceBook(options.table);
   // Only regions of the price list are ever asked for: what a person types never becomes a request by itself.
-  const askable = new Set([...snapshot.regions(), options.region]);
+  const askable = new Set([...book.regions(), options.region]);
   const wanted = new Set([options.region]);
-  const live = new Map<string, PriceRow>();
-  let book = snapshot;
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
 
-  const rebuild = (failed: boolean) => {
-    if (live.size === 0) {
-      book = failed ? createPriceBook(table, { fellBack: true }) : snapshot;
-      return;
-    }
-    book = createPriceBook(table, { origin: settings.origin, fellBack: failed, live: [...live.values()] });
+  const renew = async (from: Load): Promise<void> => {
+    book = live.book(await live.load(from, [...wanted]));
   };
-
-  const loadRegions = async (fetchRows: Load) => {
-    const regions = settings.origin === 'api' ? [...wanted] : [options.region];
-    let failed = false;
-    for (const region of regions) {
-      try {
-        for (const row of await fetchRows(region)) live.set(`${row.instanceType} ${row.region}`, row);
-      } catch (error) {
-        const { code, message } = asAppError(error);
-        onFailure({ code, reason: message });
-        failed = true;
-      }
-    }
-    rebuild(failed);
-  };
-
   const refresh = async (): Promise<void> => {
     if (load === undefined) return;
-    running ??= loadRegions(load).finally(() => {
+    running ??= renew(load).finally(() => {
       running = undefined;
     });
     await running;
   };
+  const refreshQuietly = () => void refresh().catch(() => undefined);
 
+  /** The public file holds every region at once; the API is asked region by region. */
   const want = (region: string) => {
-    if (settings.origin !== 'api' || !askable.has(region) || wanted.has(region)) return;
+    if (options.settings.origin !== 'api' || !askable.has(region) || wanted.has(region)) return;
     wanted.add(region);
-    refresh().catch(() => undefined);
+    refreshQuietly();
   };
 
   return {
-    book: () => ({
-      ...book,
-      find: (instanceType, region) => {
+    book() {
+      const current = book;
+      const find: PriceBook['find'] = (instanceType, region) => {
         want(region);
-        return book.find(instanceType, region);
-      },
-    }),
+        return current.find(instanceType, region);
+      };
+      return { ...current, find };
+    },
     refresh,
     start() {
-      refresh().catch(() => undefined);
-      timer ??= setInterval(() => refresh().catch(() => undefined), RENEW_EVERY_MS).unref();
+      refreshQuietly();
+      timer ??= setInterval(refreshQuietly, RENEW_EVERY_MS).unref();
     },
     stop() {
       clearInterval(timer);

@@ -1,8 +1,8 @@
 import { isProposable } from '../cross-check.ts';
 import type { Catalog } from '../index.ts';
 import { fetchApiPrices } from './api-prices.ts';
-import { describeGpuTypes } from './ecs-calls.ts';
 import { createEcsClient } from './ecs-client.ts';
+import { describeGpuTypes } from './ecs-inventory.ts';
 import type { PriceSettings } from './price-source.ts';
 import { fetchPublicPrices } from './public-prices.ts';
 import type { Fetch } from './safe-fetch.ts';

@@ -2,7 +2,7 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { InstanceRow, PriceRow } from '../rows.ts';
-import type { ApiInstanceType } from './ecs-calls.ts';
+import type { ApiInstanceType } from './ecs-inventory.ts';
 
 const PRICES = 'prices/alibaba.json';
 const INSTANCES = 'instances/alibaba.json';

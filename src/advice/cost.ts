@@ -1,35 +1,11 @@
 import type { PriceBook, PriceQuote } from '../../catalog/price-book.ts';
-import type { BudgetLimit, ChargeType, Fit, Price } from './recommendation.ts';
+import { geometricMiddle, priceOf, SECONDS_PER_HOUR, toCny } from './choice/money.ts';
+import type { BudgetLimit, Fit, Price } from './recommendation.ts';
 import type { RecommendationRequest } from './request.ts';
 
-export const SECONDS_PER_HOUR = 3600;
 const HOURS_PER_DAY = 24;
 /** Amounts are shown to the cent, so a budget equal to the shown amount holds it. */
 const HALF_A_CENT = 0.005;
-
-type Currency = 'CNY' | 'USD';
-
-export function toCny(amount: number, currency: Currency, usdCny: number): number {
-  return currency === 'USD' ? amount * usdCny : amount;
-}
-
-/** The price that counts for the asked way of paying; a spot price that nobody stated is judged at pay-as-you-go. */
-export function priceOf(quote: PriceQuote, chargeType: ChargeType): Price {
-  const spot = chargeType === 'Spot' ? quote.spotPerHour : null;
-  return {
-    amount: spot ?? quote.amountPerHour,
-    currency: quote.currency,
-    period: 'hour',
-    region: quote.region,
-    chargeType: spot === null ? 'PostPaid' : 'Spot',
-    checkedOn: quote.checkedOn,
-    observed: quote.observed,
-  };
-}
-
-export function geometricMiddle([low, high]: readonly [number, number]): number {
-  return Math.sqrt(low * high);
-}
 
 export interface BudgetTerms {
   readonly request: RecommendationRequest;
@@ -84,11 +60,6 @@ function monthlyCost(terms: BudgetTerms, input: PeriodInput): NonNullable<Fit['b
   return subscription <= used
     ? { amount: subscription, currency, chargeType: 'PrePaid' }
     : { amount: used, currency, chargeType };
-}
-
-/** Hours that a budget for the whole run buys at this price. */
-export function hoursBought(budget: BudgetLimit, price: Price, usdCny: number): number {
-  return toCny(budget.amount, budget.currency, usdCny) / toCny(price.amount, price.currency, usdCny);
 }
 
 /** CNY for one image, the measure that orders types of different speed. */

@@ -1,7 +1,7 @@
 import type { InstanceRow, PriceTable } from '../../catalog/rows.ts';
 import type { Workload } from '../estimator/workload.ts';
-import { ruleMemoryGiB } from './candidates.ts';
-import { geometricMiddle } from './cost.ts';
+import { ruleMemoryGiB } from './choice/candidates.ts';
+import { geometricMiddle } from './choice/money.ts';
 import { BYTES_PER_GIB } from './fit.ts';
 import type { HostAdvice } from './recommendation.ts';
 

@@ -2,7 +2,7 @@ import { toGpuSpec } from '../../catalog/gpu-names.ts';
 import type { Catalog } from '../../catalog/index.ts';
 import type { GpuRow } from '../../catalog/rows.ts';
 import type { GpuSpec } from '../estimator/estimate-result.ts';
-import { type Card, cardOf } from './judge.ts';
+import { type Card, cardOf } from './choice/card.ts';
 import type { OwnGpu } from './request.ts';
 
 /** Beyond this difference from the label a stated memory is another version of the card (re-chipped, notebook). */

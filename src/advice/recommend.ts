@@ -1,11 +1,14 @@
 import type { GpuRow, InstanceRow } from '../../catalog/rows.ts';
 import type { Workload } from '../estimator/workload.ts';
-import { hoursBought } from './cost.ts';
-import { rememberEstimates, usableGiB } from './fit.ts';
+import { type Card, type Chosen, cardOf } from './choice/card.ts';
+import { type Judging, judgeOwn, judgeRental } from './choice/judge.ts';
+import { hoursBought, SECONDS_PER_HOUR } from './choice/money.ts';
+import { judgeNamed } from './choice/named.ts';
+import { usableGiB } from './fit.ts';
 import { hostAdvice } from './host.ts';
-import { type Card, type Chosen, cardOf, type Judging, judgeOwn, judgeRental } from './judge.ts';
-import { smallestBatch } from './mitigations.ts';
-import { judgeNamed } from './named.ts';
+import { rememberEstimates } from './memory/estimates.ts';
+import { smallestBatch } from './memory/library-limits.ts';
+import { workloadOf } from './memory/workload-of.ts';
 import { ownCard } from './own-card.ts';
 import type { Fit, HostAdvice, Recommendation, RunCost } from './recommendation.ts';
 import type { AdvicePorts, OwnGpu, RecommendationRequest } from './request.ts';
@@ -13,7 +16,6 @@ import { findMaxBatch } from './run/limits.ts';
 import { type Run, runLengthOf } from './run/run-length.ts';
 import { recommendedOf, sortFits, tierLines } from './tiers.ts';
 import { tipsFor } from './tips/tips.ts';
-import { workloadOf } from './workload-of.ts';
 
 /** Numbers of GPUs that compete when only the total batch is given. */
 const GPU_COUNTS = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -75,7 +77,7 @@ function runCostOf(fit: Fit | null, run: Run | null): RunCost | null {
   if (fit === null || run === null || fit.price === null || fit.secondsPerIteration === null) return null;
   const iterations = run.iterations(fit.imagesPerStep);
   const [low, high] = fit.secondsPerIteration;
-  const hours = [(iterations * low) / 3600, (iterations * high) / 3600] as const;
+  const hours = [(iterations * low) / SECONDS_PER_HOUR, (iterations * high) / SECONDS_PER_HOUR] as const;
   const { amount, currency } = fit.price;
   return { iterations, basis: run.basis, hours, amount: [hours[0] * amount, hours[1] * amount], currency };
 }

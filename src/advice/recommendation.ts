@@ -78,6 +78,8 @@ export interface Fit {
   readonly soldCounts?: readonly number[];
   /** Hours of the whole run at the geometric middle of the time range, when its length is known. */
   readonly runHours?: number;
+  /** Zones that could deliver the type when the live source was asked; empty: sold out in the region. */
+  readonly zonesWithStock?: readonly string[];
 }
 
 export type RecommendationReason =

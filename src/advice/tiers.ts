@@ -1,6 +1,7 @@
-import { compareText } from './candidates.ts';
-import { cnyPerImage, toCny } from './cost.ts';
-import type { Tier } from './judge.ts';
+import { compareText } from './choice/candidates.ts';
+import type { Tier } from './choice/card.ts';
+import { toCny } from './choice/money.ts';
+import { cnyPerImage } from './cost.ts';
 import type { Fit, FitStatus, Recommendation, RecommendationReason } from './recommendation.ts';
 
 /** Order of preference (advice.md, "A tier shows"). */

@@ -1,7 +1,8 @@
 import type { GpuSpec } from '../../estimator/estimate-result.ts';
 import type { Workload } from '../../estimator/workload.ts';
-import { type EstimateOf, forCard, neededGiB, tryEstimate, usableGiB } from '../fit.ts';
-import { smallestBatch } from '../mitigations.ts';
+import { forCard, neededGiB, usableGiB } from '../fit.ts';
+import { type EstimateOf, tryEstimate } from '../memory/estimates.ts';
+import { smallestBatch } from '../memory/library-limits.ts';
 
 /** Beyond these nobody trains a segmentation model on one card; they bound the searches. */
 const LARGEST_BATCH = 4096;

@@ -1,8 +1,11 @@
 import type { Estimate } from '../../estimator/estimate-result.ts';
 import type { Workload } from '../../estimator/workload.ts';
-import { geometricMiddle } from '../cost.ts';
-import { BYTES_PER_GIB, forCard, tryEstimate } from '../fit.ts';
-import { type Chosen, imagesPerStep, type Judging } from '../judge.ts';
+import type { Chosen } from '../choice/card.ts';
+import type { Judging } from '../choice/judge.ts';
+import { geometricMiddle } from '../choice/money.ts';
+import { BYTES_PER_GIB, forCard } from '../fit.ts';
+import { tryEstimate } from '../memory/estimates.ts';
+import { imagesPerStep } from '../memory/workload-of.ts';
 import type { Recommendation, Tip } from '../recommendation.ts';
 import type { TimingOptions } from '../request.ts';
 import type { Run } from '../run/run-length.ts';

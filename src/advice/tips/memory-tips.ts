@@ -1,6 +1,7 @@
 import type { Workload } from '../../estimator/workload.ts';
 import { BYTES_PER_GIB } from '../fit.ts';
-import { canCheckpoint, canFuseAttention, smallerBatches } from '../mitigations.ts';
+import { canCheckpoint, canFuseAttention } from '../memory/library-limits.ts';
+import { smallerBatches } from '../mitigations.ts';
 import type { Tip } from '../recommendation.ts';
 import { baseOf, type Effect, effectOf, isWorthwhile, type RankedTip, type TipInput } from './context.ts';
 

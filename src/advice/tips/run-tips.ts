@@ -1,6 +1,6 @@
-import { geometricMiddle } from '../cost.ts';
+import { geometricMiddle } from '../choice/money.ts';
 import { BYTES_PER_GIB } from '../fit.ts';
-import { imagesPerStep } from '../judge.ts';
+import { imagesPerStep } from '../memory/workload-of.ts';
 import type { Tip } from '../recommendation.ts';
 import { baseOf, effectOf, type RankedTip, secondsPerImage, type TipInput } from './context.ts';
 

@@ -1,12 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { fetchApiPrices } from '../../../catalog/refresh/api-prices.ts';
-import {
-  describeGpuTypes,
-  describePrice,
-  describeSpotPrice,
-  describeStock,
-} from '../../../catalog/refresh/ecs-calls.ts';
 import { createEcsClient } from '../../../catalog/refresh/ecs-client.ts';
+import { describeGpuTypes, describeStock } from '../../../catalog/refresh/ecs-inventory.ts';
+import { describePrice, describeSpotPrice } from '../../../catalog/refresh/ecs-prices.ts';
 import { type Answer, sendJson, startVendor, type VendorServer } from '../../fakes/vendor-server.ts';
 
 let vendor: VendorServer | undefined;

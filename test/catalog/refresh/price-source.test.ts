@@ -39,6 +39,11 @@ const api: Answer = (request, response) => {
   } else if (request.action === 'DescribeSpotPriceHistory') {
     const SpotPriceType = [{ ZoneId: 'z', SpotPrice: 2.5, Timestamp: '2026-11-29T12:00:00Z' }];
     sendJson(response, { Currency: 'CNY', SpotPrices: { SpotPriceType } });
+  } else if (request.action === 'DescribeAvailableResource') {
+    const SupportedResource = [{ Value: A10, Status: 'Available', StatusCategory: 'WithStock' }];
+    const AvailableResource = [{ Type: 'InstanceType', SupportedResources: { SupportedResource } }];
+    const AvailableZone = [{ ZoneId: 'cn-hangzhou-i', AvailableResources: { AvailableResource } }];
+    sendJson(response, { AvailableZones: { AvailableZone } });
   } else {
     const type = { InstanceTypeId: A10, InstanceTypeFamily: 'ecs.gn7i', CpuCoreCount: 9, MemorySize: 31 };
     const fresh = {
@@ -119,6 +124,24 @@ describe('the price source of the bot', () => {
     expect(hourly(source, 'cn-beijing')).toBeCloseTo(9.53, 2);
     await source.refresh();
     expect(hourly(source, 'cn-beijing')).toBe(7);
+  });
+
+  test('api: zones with stock, and prices even where stock may not be asked', async () => {
+    const { source } = await sourceOf(api, signed);
+    expect(source.book().find(A10, 'cn-hangzhou')).not.toHaveProperty('zonesWithStock');
+    await source.refresh();
+    expect(source.book().find(A10, 'cn-hangzhou')?.zonesWithStock).toEqual(['cn-hangzhou-i']);
+    expect(source.book().find('ecs.gn6i-c4g1.xlarge', 'cn-hangzhou')?.zonesWithStock).toEqual([]);
+    await vendor?.close();
+    const denied: Answer = (request, response, attempt) =>
+      request.action === 'DescribeAvailableResource'
+        ? sendJson(response, { Code: 'Forbidden.RAM' }, 403)
+        : api(request, response, attempt);
+    const { source: limited, failures } = await sourceOf(denied, signed);
+    await limited.refresh();
+    expect(hourly(limited)).toBe(8);
+    expect(limited.book().fellBack).toBe(false);
+    expect(failures.map((one) => one.code)).toEqual(['platform-refused']);
   });
 
   test('api: what a person types never becomes a request', async () => {

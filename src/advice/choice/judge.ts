@@ -1,14 +1,16 @@
-import { isTimeable, toGpuSpec } from '../../catalog/gpu-names.ts';
-import type { PriceQuote } from '../../catalog/price-book.ts';
-import type { GpuRow, InstanceRow } from '../../catalog/rows.ts';
-import type { GpuSpec } from '../estimator/estimate-result.ts';
-import type { Workload } from '../estimator/workload.ts';
+import type { PriceQuote } from '../../../catalog/price-book.ts';
+import type { GpuRow, InstanceRow } from '../../../catalog/rows.ts';
+import type { Workload } from '../../estimator/workload.ts';
+import { judgeBudget } from '../cost.ts';
+import { usableGiB } from '../fit.ts';
+import type { EstimateOf } from '../memory/estimates.ts';
+import { imagesPerStep } from '../memory/workload-of.ts';
+import { type Mitigated, mitigate } from '../mitigations.ts';
+import type { Fit, FitNote, FitStatus } from '../recommendation.ts';
+import type { AdvicePorts, RecommendationRequest } from '../request.ts';
 import { bestOffer, hostRule, type Offer } from './candidates.ts';
-import { geometricMiddle, judgeBudget, priceOf, SECONDS_PER_HOUR } from './cost.ts';
-import { type EstimateOf, usableGiB } from './fit.ts';
-import { type Mitigated, mitigate } from './mitigations.ts';
-import type { Fit, FitNote, FitStatus } from './recommendation.ts';
-import type { AdvicePorts, RecommendationRequest } from './request.ts';
+import { type Card, cardOf, tierOf } from './card.ts';
+import { geometricMiddle, priceOf, SECONDS_PER_HOUR } from './money.ts';
 
 /** What every judgement of one recommendation shares. */
 export interface Judging {
@@ -19,60 +21,39 @@ export interface Judging {
   readonly iterations: (imagesPerStep: number) => number | null;
 }
 
-export type Tier = 'A' | 'B' | 'C';
-
-/** The guides' 方案 A, B and C by label memory: up to 16, 24 to 48, 80 GB and more. */
-export function tierOf(row: GpuRow): Tier {
-  if (row.nominalMemoryGB <= 16) return 'A';
-  return row.nominalMemoryGB <= 48 ? 'B' : 'C';
+/** One card with the workload as it runs there. */
+interface Scene {
+  readonly judging: Judging;
+  readonly card: Card;
+  readonly mitigated: Mitigated;
 }
 
-export function imagesPerStep(workload: Workload): number {
-  return workload.batchSize * workload.gradientAccumulation * workload.gpus;
-}
+type Seconds = Fit['secondsPerIteration'];
 
-function timeOf(judging: Judging, card: Card, mitigated: Mitigated, vcpusPerGpu?: number): Fit['secondsPerIteration'] {
+function timeOf({ judging, card, mitigated }: Scene, vcpusPerGpu?: number): Seconds {
   if (!mitigated.fits || !card.timeable) return null;
   const options = vcpusPerGpu === undefined ? {} : { vcpusPerGpu };
   return judging.ports.secondsPerIteration(mitigated.estimate, card.spec, options);
 }
 
-/** A card to judge: a catalogue row, or only memory. */
-export interface Card {
-  readonly spec: GpuSpec;
-  readonly timeable: boolean;
-  readonly row: GpuRow | null;
-}
-
-/** The entry that tips and limits are about, with the workload as it runs there. */
-export interface Chosen {
-  readonly fit: Fit;
-  readonly card: Card;
-  readonly workload: Workload;
-}
-
-export function cardOf(row: GpuRow): Card {
-  return { spec: toGpuSpec(row), timeable: isTimeable(row), row };
-}
-
-function runHoursOf(judging: Judging, mitigated: Mitigated, seconds: Fit['secondsPerIteration']): number | null {
+function runHoursOf({ judging, mitigated }: Scene, seconds: Seconds): number | null {
   const iterations = judging.iterations(imagesPerStep(mitigated.workload));
   return iterations === null || seconds === null ? null : (iterations * geometricMiddle(seconds)) / SECONDS_PER_HOUR;
 }
 
 interface JudgedOffer extends Offer {
   readonly quote: PriceQuote | null;
-  readonly seconds: Fit['secondsPerIteration'];
+  readonly seconds: Seconds;
   readonly runHours: number | null;
   readonly budgetCost: Fit['budgetCost'];
   readonly missesDeadline: boolean;
 }
 
-function judgeOffer(judging: Judging, card: Card, mitigated: Mitigated, instance: InstanceRow): JudgedOffer {
-  const { request, ports } = judging;
+function judgeOffer(scene: Scene, instance: InstanceRow): JudgedOffer {
+  const { request, ports } = scene.judging;
   const quote = ports.prices.find(instance.instanceType, request.region) ?? null;
-  const seconds = timeOf(judging, card, mitigated, instance.vcpu / instance.gpuCount);
-  const runHours = runHoursOf(judging, mitigated, seconds);
+  const seconds = timeOf(scene, instance.vcpu / instance.gpuCount);
+  const runHours = runHoursOf(scene, seconds);
   const terms = { request, prices: ports.prices, usdCny: ports.usdCny };
   const verdict = quote === null ? { within: true, cost: null } : judgeBudget(terms, quote, runHours);
   const missesDeadline = request.deadlineHours !== null && runHours !== null && runHours > request.deadlineHours;
@@ -107,28 +88,36 @@ export function judgeRental(
 ): Fit {
   const card = cardOf(row);
   const mitigated = mitigate(judging.estimate, rental.workload, card.spec);
-  const offers = rental.types.map((instance) => judgeOffer(judging, card, mitigated, instance));
+  const scene = { judging, card, mitigated };
+  const offers = rental.types.map((instance) => judgeOffer(scene, instance));
   const best = bestOffer(offers, judging.ports.usdCny);
   const offer = offers.find((one) => one === best);
   const status = statusOf(mitigated, offer);
-  const price = offer?.price ?? null;
-  const seconds = offer?.seconds ?? null;
   return {
-    ...bareFit(card, mitigated),
+    ...bareFit(scene),
+    ...(offer === undefined ? {} : offerFields(offer)),
     tier: tierOf(row),
     status,
-    instanceType: offer?.instance.instanceType ?? null,
-    price,
-    budgetCost: offer?.budgetCost ?? null,
-    secondsPerIteration: seconds,
-    costPerThousandIterations:
-      price === null || seconds === null ? null : (price.amount * geometricMiddle(seconds) * 1000) / SECONDS_PER_HOUR,
-    notes: notesOf(judging, card, mitigated, offer),
-    vcpu: offer?.instance.vcpu ?? null,
-    hostMemoryGiB: offer?.instance.memoryGiB ?? null,
+    notes: notesOf(scene, offer),
     ...(status === 'not-in-region' && offer !== undefined ? { soldIn: offer.soldIn } : {}),
     ...(status === 'no-candidate' ? { soldCounts: soldCounts(judging, row) } : {}),
-    ...(offer?.runHours === null || offer === undefined ? {} : { runHours: offer.runHours }),
+  };
+}
+
+function offerFields(offer: JudgedOffer) {
+  const { instance, price, seconds, runHours, quote } = offer;
+  const perThousand = (amount: number, range: readonly [number, number]) =>
+    (amount * geometricMiddle(range) * 1000) / SECONDS_PER_HOUR;
+  return {
+    instanceType: instance.instanceType,
+    price,
+    budgetCost: offer.budgetCost,
+    secondsPerIteration: seconds,
+    costPerThousandIterations: price === null || seconds === null ? null : perThousand(price.amount, seconds),
+    vcpu: instance.vcpu,
+    hostMemoryGiB: instance.memoryGiB,
+    ...(runHours === null ? {} : { runHours }),
+    ...(quote?.zonesWithStock === undefined ? {} : { zonesWithStock: quote.zonesWithStock }),
   };
 }
 
@@ -140,19 +129,20 @@ function soldCounts(judging: Judging, row: GpuRow): readonly number[] {
 /** Judges a card without renting it: own, or sold nowhere. */
 export function judgeOwn(judging: Judging, card: Card, workload: Workload): Fit {
   const mitigated = mitigate(judging.estimate, workload, card.spec);
-  const seconds = timeOf(judging, card, mitigated);
-  const runHours = runHoursOf(judging, mitigated, seconds);
+  const scene = { judging, card, mitigated };
+  const seconds = timeOf(scene);
+  const runHours = runHoursOf(scene, seconds);
   const fitting: FitStatus = mitigated.changes.length === 0 ? 'fits' : 'fits-with-changes';
   return {
-    ...bareFit(card, mitigated),
+    ...bareFit(scene),
     status: mitigated.fits ? fitting : 'does-not-fit',
     secondsPerIteration: seconds,
-    notes: notesOf(judging, card, mitigated, undefined),
+    notes: notesOf(scene, undefined),
     ...(runHours === null ? {} : { runHours }),
   };
 }
 
-function bareFit(card: Card, mitigated: Mitigated): Omit<Fit, 'status' | 'notes'> {
+function bareFit({ card, mitigated }: Scene): Omit<Fit, 'status' | 'notes'> {
   return {
     tier: null,
     instanceType: null,
@@ -171,15 +161,12 @@ function bareFit(card: Card, mitigated: Mitigated): Omit<Fit, 'status' | 'notes'
   };
 }
 
-function notesOf(
-  judging: Judging,
-  card: Card,
-  mitigated: Mitigated,
-  offer: JudgedOffer | undefined,
-): readonly FitNote[] {
+type Applicable = readonly (readonly [FitNote, boolean])[];
+
+function notesOf({ judging, card, mitigated }: Scene, offer: JudgedOffer | undefined): readonly FitNote[] {
   const { workload } = mitigated;
   const { row, spec } = card;
-  const asked: readonly (readonly [FitNote, boolean])[] = [
+  const asked: Applicable = [
     ...(offer === undefined ? [] : offerNotes(judging, offer)),
     ['old-gpu-wheels', row !== null && row.torchWheels !== 'default-wheels'],
     ['no-bf16', row !== null && !spec.bf16 && workload.precision !== 'fp32'],
@@ -188,7 +175,7 @@ function notesOf(
   return asked.flatMap(([note, applies]) => (applies ? [note] : []));
 }
 
-function offerNotes(judging: Judging, offer: JudgedOffer): readonly (readonly [FitNote, boolean])[] {
+function offerNotes(judging: Judging, offer: JudgedOffer): Applicable {
   const { request, ports } = judging;
   const { instance, quote } = offer;
   const rule = hostRule(instance);

@@ -1,9 +1,10 @@
-import type { GpuRow, InstanceRow } from '../../catalog/rows.ts';
-import type { Workload } from '../estimator/workload.ts';
-import { cardOf, type Judging, judgeOwn, judgeRental } from './judge.ts';
-import { ownCard } from './own-card.ts';
-import type { Fit } from './recommendation.ts';
-import type { OwnGpu } from './request.ts';
+import type { GpuRow, InstanceRow } from '../../../catalog/rows.ts';
+import type { Workload } from '../../estimator/workload.ts';
+import { ownCard } from '../own-card.ts';
+import type { Fit } from '../recommendation.ts';
+import type { OwnGpu } from '../request.ts';
+import { cardOf } from './card.ts';
+import { type Judging, judgeOwn, judgeRental } from './judge.ts';
 
 /** Judges what the person named: cards, families or types. Named outright, bare metal counts; slices of cards never do. */
 export function judgeNamed(judging: Judging): readonly Fit[] {

@@ -1,5 +1,9 @@
-import type { Workload } from '../estimator/workload.ts';
-import type { Change, Fit } from './recommendation.ts';
+import type { Workload } from '../../estimator/workload.ts';
+import type { Change, Fit } from '../recommendation.ts';
+
+export function imagesPerStep(workload: Workload): number {
+  return workload.batchSize * workload.gradientAccumulation * workload.gpus;
+}
 
 /** The workload as a judged entry runs it: its number of GPUs, its share of the batch, its changes. */
 export function workloadOf(asked: Workload, fit: Fit): Workload {

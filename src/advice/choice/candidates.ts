@@ -1,6 +1,6 @@
-import type { InstanceRow } from '../../catalog/rows.ts';
-import { toCny } from './cost.ts';
-import type { Price } from './recommendation.ts';
+import type { InstanceRow } from '../../../catalog/rows.ts';
+import type { Price } from '../recommendation.ts';
+import { toCny } from './money.ts';
 
 /** One instance type as it can be had in the asked region. */
 export interface Offer {
@@ -18,12 +18,12 @@ const HOST_RULE = { memoryRatio: 1.5, vcpuPerGpu: 8 } as const;
 /** How much more a type that keeps the host rule may cost than the cheapest. */
 const HOST_RULE_WORTH = 1.15;
 
-export interface HostRule {
+interface HostRule {
   readonly memory: boolean;
   readonly cpu: boolean;
 }
 
-export function gpuMemoryGiB(instance: InstanceRow): number {
+function gpuMemoryGiB(instance: InstanceRow): number {
   return (instance.gpuMemoryGB ?? 0) * instance.gpuCount;
 }
 
