@@ -30,6 +30,8 @@ export function separableBlock(
     stride?: number;
     activation?: Activation;
     depthwiseActivation?: Activation;
+    /** False: the pointwise convolution has a bias and no norm. */
+    pointwiseNorm?: boolean;
   },
 ): Tensor {
   const { out, dilation = 1, stride = 1, activation = 'relu' } = options;
@@ -44,7 +46,12 @@ export function separableBlock(
       groups: channels,
       activation: options.depthwiseActivation ?? activation,
     });
-    return convBlock(t, 'pointwise_conv', depthwise, { out, kernel: 1, activation });
+    return convBlock(t, 'pointwise_conv', depthwise, {
+      out,
+      kernel: 1,
+      activation,
+      norm: options.pointwiseNorm ?? true,
+    });
   });
 }
 

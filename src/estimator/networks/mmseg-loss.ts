@@ -13,8 +13,13 @@ export interface HeadLosses {
   readonly accuracies: readonly Tensor[];
 }
 
+/** One loss of a head on full-resolution logits. */
+export type LossTerm = (t: Tape, resized: Tensor, label: Tensor) => Tensor;
+
 export interface LossOptions {
   readonly loss?: LossName;
+  /** Replaces the loss that `loss` names. */
+  readonly terms?: readonly LossTerm[];
   /** OHEMPixelSampler: pixels of the highest loss, or of a class probability below a threshold. */
   readonly hardPixels?: 'loss' | 'threshold';
 }
@@ -28,7 +33,9 @@ export function lossByFeature(t: Tape, logits: Tensor, target: Tensor, options: 
   const resized = resize(t, logits, [height, width]);
   const label = reshape(t, target, [batch, height, width]);
   const weight = options.hardPixels === undefined ? undefined : pixelWeights(t, resized, label, options.hardPixels);
-  const losses = namedLosses(t, { resized, label, weight }, options.loss ?? 'cross-entropy');
+  const losses =
+    options.terms?.map((term) => term(t, resized, label)) ??
+    namedLosses(t, { resized, label, weight }, options.loss ?? 'cross-entropy');
   const correct = accuracy(t, resized, label);
   t.keep(resized, logits, ...(weight === undefined ? [] : [weight]));
   return { losses, accuracies: [correct] };

@@ -40,16 +40,22 @@ export function mobileNetV2(t: Tape, image: Tensor, checkpoint: boolean): readon
   return maps;
 }
 
-function invertedResidual(
-  t: Tape,
-  x: Tensor,
-  { expansion, out, stride, dilation }: { expansion: number; out: number; stride: number; dilation: number },
-): Tensor {
+export interface InvertedResidual {
+  readonly expansion: number;
+  readonly out: number;
+  readonly stride: number;
+  readonly dilation: number;
+  readonly activation?: Activation;
+}
+
+/** Widened, depthwise, projected; a shortcut where size and width stay. */
+export function invertedResidual(t: Tape, x: Tensor, block: InvertedResidual): Tensor {
+  const { expansion, out, stride, dilation, activation = 'relu6' } = block;
   const hidden = channelsOf(x) * expansion;
   const convolved = t.call('conv', x, () => {
-    const wide = expansion === 1 ? x : convBlock(t, '0', x, { out: hidden, kernel: 1, activation: 'relu6' });
+    const wide = expansion === 1 ? x : convBlock(t, '0', x, { out: hidden, kernel: 1, activation });
     const spatial = { out: hidden, kernel: 3, stride, padding: dilation, dilation, groups: hidden } as const;
-    const depthwise = convBlock(t, '1', wide, { ...spatial, activation: 'relu6' });
+    const depthwise = convBlock(t, '1', wide, { ...spatial, activation });
     return convBlock(t, '2', depthwise, { out, kernel: 1, activation: 'none' });
   });
   return stride === 1 && channelsOf(x) === out ? add(t, x, convolved) : convolved;

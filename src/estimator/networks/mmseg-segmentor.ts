@@ -2,12 +2,15 @@ import { add, shift } from '../tape/ops-core.ts';
 import { conv2d, dropout2d, mean } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
-import type { LossName } from '../workload.ts';
 import { type HeadLosses, type LossOptions, lossByFeature } from './mmseg-loss.ts';
 import { type Network, type Run, trainingImage } from './network.ts';
+import { unusedModules } from './unused.ts';
 
 /** Gives a head's low-resolution logits from the backbone's feature maps. */
 export type Head = (t: Tape, features: readonly Tensor[]) => Tensor;
+
+/** Forward and losses of a head in training. */
+export type HeadTraining = (t: Tape, features: readonly Tensor[], target: Tensor) => HeadLosses;
 
 export interface Segmentor {
   readonly backbone: (t: Tape, image: Tensor) => readonly Tensor[];
@@ -15,7 +18,9 @@ export interface Segmentor {
   readonly decodeHead: Head;
   readonly auxiliaryHeads: readonly Head[];
   /** Forward and losses of a decode head that has several outputs; `decodeHead` is its inference. */
-  readonly decodeLosses?: (t: Tape, features: readonly Tensor[], target: Tensor) => HeadLosses;
+  readonly decodeLosses?: HeadTraining;
+  /** Forward and losses of auxiliary heads that are more than cross entropy; instead of `auxiliaryHeads`. */
+  readonly auxiliaryLosses?: readonly HeadTraining[];
   /** Pixel sampler of the decode head. */
   readonly hardPixels?: LossOptions['hardPixels'];
 }
@@ -35,11 +40,13 @@ export function encoderDecoder(build: (run: Run) => Segmentor): Network {
       const image = trainingImage(run);
       const target = t.target([w.batchSize, 1, w.imageHeight, w.imageWidth], 'long');
       const features = extract(t, model, image);
-      const decodeLosses = model.decodeLosses ?? plainLosses(model, w.loss);
+      const options = { loss: w.loss, ...(model.hardPixels === undefined ? {} : { hardPixels: model.hardPixels }) };
+      const decodeLosses = model.decodeLosses ?? plainTraining(model.decodeHead, options);
       const parts = [t.within('decode_head', () => decodeLosses(t, features, target))];
-      model.auxiliaryHeads.forEach((head, index) => {
-        const name = model.auxiliaryHeads.length === 1 ? 'auxiliary_head' : `auxiliary_head.${index}`;
-        parts.push(t.within(name, () => lossByFeature(t, head(t, features), target)));
+      const auxiliary = model.auxiliaryLosses ?? model.auxiliaryHeads.map((head) => plainTraining(head, {}));
+      auxiliary.forEach((train, index) => {
+        const name = auxiliary.length === 1 ? 'auxiliary_head' : `auxiliary_head.${index}`;
+        parts.push(t.within(name, () => train(t, features, target)));
       });
       t.keep(...features);
       return sumOfLosses(t, parts);
@@ -47,14 +54,25 @@ export function encoderDecoder(build: (run: Run) => Segmentor): Network {
     infer: (run, image) => {
       const model = build(run);
       const features = extract(run.t, model, image);
-      return run.t.within('decode_head', () => model.decodeHead(run.t, features));
+      const logits = run.t.within('decode_head', () => model.decodeHead(run.t, features));
+      addIdleHeads(run.t, model, features);
+      return logits;
     },
   };
 }
 
-function plainLosses(model: Segmentor, loss: LossName): NonNullable<Segmentor['decodeLosses']> {
-  const options = { loss, ...(model.hardPixels === undefined ? {} : { hardPixels: model.hardPixels }) };
-  return (t, features, target) => lossByFeature(t, model.decodeHead(t, features), target, options);
+/** Auxiliary heads do not run in validation; their weights are there all the same. */
+function addIdleHeads(t: Tape, model: Segmentor, features: readonly Tensor[]): void {
+  if (model.auxiliaryHeads.length === 0) return;
+  unusedModules(t, [1], (shadow) => {
+    const small = features.map((map) => shadow.input([1, map.shape[1] ?? 1, 16, 16]));
+    for (const head of model.auxiliaryHeads) head(shadow, small);
+  });
+}
+
+/** A head with one output and losses on all its pixels. */
+export function plainTraining(head: Head, options: LossOptions): HeadTraining {
+  return (t, features, target) => lossByFeature(t, head(t, features), target, options);
 }
 
 /** `sum(loss.mean() for loss in losses)`, as mmengine's parse_losses does; the dict of losses is alive meanwhile. */

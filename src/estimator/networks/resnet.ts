@@ -65,7 +65,8 @@ export function resnet(
 const norm = (t: Tape, x: Tensor, options: ResNetOptions): Tensor =>
   options.norm === 'frozen' ? frozenBatchNorm(t, x) : batchNorm(t, x);
 
-function resnetStem(t: Tape, x: Tensor, options: ResNetOptions): Tensor {
+/** The first convolutions, before pooling: half of the image's side. */
+export function resnetStem(t: Tape, x: Tensor, options: ResNetOptions): Tensor {
   if (options.stem === 'plain') {
     const convolved = t.within('conv1', () => conv2d(t, x, { out: 64, kernel: 7, stride: 2, padding: 3 }));
     return relu(
