@@ -9,6 +9,7 @@ import { mobileoneEncoders } from './encoder-mobileone.ts';
 import { resnetEncoders } from './encoder-resnet.ts';
 import { senetEncoders } from './encoder-senet.ts';
 import { timmEfficientnetEncoders } from './encoder-timm-efficientnet.ts';
+import { timmMobileEncoders } from './encoder-timm-mobile.ts';
 import { vggEncoders } from './encoder-vgg.ts';
 import { xceptionEncoders } from './encoder-xception.ts';
 
@@ -24,12 +25,13 @@ const ENCODERS: EncoderTable = {
   ...resnetEncoders,
   ...senetEncoders,
   ...timmEfficientnetEncoders,
+  ...timmMobileEncoders,
   ...vggEncoders,
   ...xceptionEncoders,
 };
 
 export function findEncoder(name: string): Encoder | undefined {
-  return ENCODERS[name];
+  return ENCODERS[name] ?? (name.startsWith('tu-') ? ENCODERS[name.replace(/\.[\w.]+$/, '')] : undefined);
 }
 
 /** Names that begin like the given one, for a refusal that helps. */
