@@ -1,6 +1,6 @@
 import type { BarSegment, Block, Reply, TierColumns, TierLine } from '../../src/reply/reply.ts';
 import { consoleLimits } from './limits.ts';
-import { displayWidth, padColumns, printable, wrapColumns } from './width.ts';
+import { clipColumns, displayWidth, padColumns, printable, wrapColumns } from './width.ts';
 
 export interface ConsoleStyle {
   readonly color: boolean;
@@ -28,6 +28,7 @@ const TIER_COLUMNS = [
   'costPerThousand',
   'note',
 ] as const;
+const HINT_COLUMNS = 72;
 /** Segments smaller than this share of the largest share one line. */
 const OWN_LINE = 0.1;
 
@@ -55,30 +56,37 @@ function paint({ color, columns }: ConsoleStyle): Painter {
 function renderBlock(block: Block, painter: Painter): readonly string[] {
   switch (block.kind) {
     case 'verdict':
-      return wrapColumns(printable(block.text), painter.columns).map(painter.bold);
+      return wrapColumns(shownText(block.text), painter.columns).map(painter.bold);
     case 'text':
-      return wrapColumns(printable(block.text), painter.columns);
+      return wrapColumns(shownText(block.text), painter.columns);
     case 'note':
-      return wrapColumns(printable(block.text), painter.columns).map(painter.dim);
+      return wrapColumns(shownText(block.text), painter.columns).map(painter.dim);
     case 'tiers':
       return tierRows(block.columns, block.rows, painter);
     case 'bar':
-      return section(block.title, [...barLines(block.segments, painter), painter.dim(printable(block.note))], painter);
+      return section(block.title, [...barLines(block.segments, painter), painter.dim(shownText(block.note))], painter);
     case 'list':
       return section(
         block.title,
-        block.items.flatMap((item) => hanging(printable(item), painter)),
+        block.items.slice(0, consoleLimits.items).flatMap((item) => hanging(shownText(item), painter)),
         painter,
       );
     case 'facts':
-      return section(block.title, factLines(block.items, painter), painter);
+      return section(block.title, factLines(block.items.slice(0, consoleLimits.items), painter), painter);
     case 'code':
-      return [painter.accent(block.title), ...block.text.split('\n').map((line) => `  ${printable(line)}`)];
+      return [
+        painter.accent(cell(block.title)),
+        ...block.text
+          .slice(0, consoleLimits.textCharacters)
+          .split('\n')
+          .map((line) => `  ${printable(line)}`),
+      ];
   }
 }
 
 /** The title on the left, the lines on the right of it. */
-function section(title: string, lines: readonly string[], painter: Painter): readonly string[] {
+function section(heading: string, lines: readonly string[], painter: Painter): readonly string[] {
+  const title = cell(heading);
   if (title === '') return lines.map((line) => `  ${line}`);
   const width = displayWidth(title);
   if (width >= consoleLimits.titleColumns) return [painter.accent(title), ...lines.map((line) => `${INDENT}${line}`)];
@@ -87,22 +95,33 @@ function section(title: string, lines: readonly string[], painter: Painter): rea
   return [`${painter.accent(title)}${gap}${first}`, ...rest.map((line) => `${INDENT}${line}`)];
 }
 
+/** Text of a block: no control characters, no endless length. */
+function shownText(text: string): string {
+  return printable(text.slice(0, consoleLimits.textCharacters));
+}
+
+function cell(text: string, columns: number = consoleLimits.cellColumns): string {
+  return clipColumns(printable(text), columns);
+}
+
 function hanging(item: string, painter: Painter): readonly string[] {
   const lines = wrapColumns(item, painter.columns - consoleLimits.titleColumns - 2);
   return lines.map((line, index) => `${index === 0 ? '· ' : '  '}${line}`);
 }
 
-function factLines(items: readonly { label: string; value: string }[], painter: Painter): readonly string[] {
+function factLines(facts: readonly { label: string; value: string }[], painter: Painter): readonly string[] {
+  const items = facts.map(({ label, value }) => ({ label: cell(label), value }));
   const width = Math.max(0, ...items.map(({ label }) => displayWidth(label)));
   const room = painter.columns - consoleLimits.titleColumns - width - 2;
   return items.flatMap(({ label, value }) =>
-    wrapColumns(printable(value), Math.max(room, consoleLimits.minimumColumns / 2)).map(
+    wrapColumns(shownText(value), Math.max(room, consoleLimits.minimumColumns / 2)).map(
       (line, index) => `${padColumns(index === 0 ? label : '', width)}  ${line}`,
     ),
   );
 }
 
-function barLines(segments: readonly BarSegment[], painter: Painter): readonly string[] {
+function barLines(all: readonly BarSegment[], painter: Painter): readonly string[] {
+  const segments = all.slice(0, consoleLimits.items).map((segment) => ({ ...segment, label: cell(segment.label) }));
   const largest = Math.max(1, ...segments.map(({ bytes }) => bytes));
   const labels = Math.max(0, ...segments.map(({ label }) => displayWidth(label)));
   const long = segments.filter(({ bytes }) => bytes >= largest * OWN_LINE);
@@ -110,7 +129,7 @@ function barLines(segments: readonly BarSegment[], painter: Painter): readonly s
   const lines = long.map(({ label, bytes, hint }) => {
     const cells = Math.max(1, Math.round((bytes / largest) * consoleLimits.barColumns));
     const bar = painter.accent(padColumns('▇'.repeat(cells), consoleLimits.barColumns));
-    return `${padColumns(label, labels)} ${amount(bytes).padStart(5)} ${bar}${hint === undefined ? '' : painter.dim(` ${printable(hint)}`)}`.trimEnd();
+    return `${padColumns(label, labels)} ${amount(bytes).padStart(5)} ${bar}${hint === undefined ? '' : painter.dim(` ${cell(hint, HINT_COLUMNS)}`)}`.trimEnd();
   });
   const rest = short.map(({ label, bytes }) => `${label} ${amount(bytes)}`).join(' · ');
   return rest === '' ? lines : [...lines, ...wrapColumns(rest, painter.columns - consoleLimits.titleColumns)];
@@ -122,7 +141,9 @@ function amount(bytes: number): string {
 }
 
 function tierRows(columns: TierColumns, rows: readonly TierLine[], painter: Painter): readonly string[] {
-  const table = [columns, ...rows].map((row) => TIER_COLUMNS.map((column) => printable(cellText(row, column))));
+  const table = [columns, ...rows.slice(0, consoleLimits.items)].map((row) =>
+    TIER_COLUMNS.map((column) => cell(cellText(row, column))),
+  );
   const widths = TIER_COLUMNS.map((_, index) => Math.max(...table.map((row) => displayWidth(row[index] ?? ''))));
   const noteWidth = widths.at(-1) ?? 0;
   const tableWidth = widths.reduce((sum, width) => sum + width + 2, 0);
@@ -148,7 +169,7 @@ function cellText(row: TierColumns | TierLine, column: (typeof TIER_COLUMNS)[num
 /** Numbered, so that a number is enough; after a question numbers are answers and a choice is `#1`. */
 function renderChoices({ choices, kind }: Reply, painter: Painter): string {
   const mark = kind === 'question' ? '#' : '';
-  const texts = choices.map(({ label }, index) => `[${mark}${index + 1}] ${printable(label)}`);
+  const texts = choices.map(({ label }, index) => `[${mark}${index + 1}] ${cell(label)}`);
   const lines: string[] = [];
   for (const text of texts) {
     const last = lines.at(-1);

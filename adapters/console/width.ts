@@ -19,6 +19,19 @@ export function padColumns(text: string, columns: number): string {
   return text + ' '.repeat(Math.max(0, columns - displayWidth(text)));
 }
 
+/** At most so many columns, an ellipsis for what is cut off. */
+export function clipColumns(text: string, columns: number): string {
+  if (text.length <= columns && displayWidth(text) <= columns) return text;
+  let clipped = '';
+  let width = 1;
+  for (const character of text) {
+    width += characterWidth(character);
+    if (width > columns) break;
+    clipped += character;
+  }
+  return `${clipped}…`;
+}
+
 /** Breaks at spaces, or between wide characters, so that no line is wider than `columns`. */
 export function wrapColumns(text: string, columns: number): readonly string[] {
   return text.split('\n').flatMap((line) => wrapLine(line, columns));
