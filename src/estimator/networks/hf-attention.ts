@@ -1,6 +1,7 @@
 import { softmax } from '../tape/ops-activation.ts';
+import { scaledDotProduct } from '../tape/ops-attention.ts';
 import { add, cast, contiguous, reshape, scale, transpose } from '../tape/ops-core.ts';
-import { matmul, scaledDotProduct } from '../tape/ops-linear.ts';
+import { matmul } from '../tape/ops-linear.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';

@@ -1,5 +1,5 @@
-import { byteSize, cast, toFloat, toHalf } from './ops-core.ts';
 import { preservedStrides } from './layout.ts';
+import { byteSize, cast, toFloat, toHalf } from './ops-core.ts';
 import { emitFresh, freshRule, incoming, needsGradient } from './rules.ts';
 import { type BackwardRule, elements, roundToBlock, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';

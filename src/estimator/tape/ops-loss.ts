@@ -9,8 +9,13 @@ function pixels(logits: Tensor): number {
   return elements(logits.shape) / (logits.shape[1] ?? 1);
 }
 
-/** `F.nll_loss` on log-probabilities (fp32 list): keeps them, the target and the total weight. `reduced`: a mean, else one value per pixel. */
-export function nllLoss(t: Tape, logProbabilities: Tensor, target: Tensor, reduced: boolean): Tensor {
+/** `F.nll_loss` on log-probabilities (fp32 list): keeps them, the target, class weights and the total weight. `reduced`: a mean, else one value per pixel. */
+export function nllLoss(
+  t: Tape,
+  logProbabilities: Tensor,
+  target: Tensor,
+  { reduced, weights }: { reduced: boolean; weights?: Tensor | undefined },
+): Tensor {
   const input = toFloat(t, logProbabilities);
   t.begin('nll_loss', [logProbabilities, input, target]);
   const [batch = 1, , ...rest] = input.shape;
@@ -19,15 +24,13 @@ export function nllLoss(t: Tape, logProbabilities: Tensor, target: Tensor, reduc
   const totalWeight = t.allocateBytes(4);
   t.work('reduction', false, { macs: 0, bytes: byteSize(target) + storage.bytes });
   const rule: BackwardRule = (walk, node) => emitFresh(walk, node, 0);
-  return t.result(
-    { storage, shape, dtype: 'float' },
-    { name: 'nll_loss', inputs: [input], saved: [input.storage, target.storage, totalWeight], rule },
-  );
+  const saved = [input.storage, target.storage, totalWeight, ...(weights === undefined ? [] : [weights.storage])];
+  return t.result({ storage, shape, dtype: 'float' }, { name: 'nll_loss', inputs: [input], saved, rule });
 }
 
 /** `F.cross_entropy`: 16-bit logits give a 16-bit log-softmax and an fp32 cast of it (6 B a logit). */
-export function crossEntropy(t: Tape, logits: Tensor, target: Tensor, reduced = true): Tensor {
-  return nllLoss(t, logSoftmax(t, logits, true), target, reduced);
+export function crossEntropy(t: Tape, logits: Tensor, target: Tensor, reduced = true, weights?: Tensor): Tensor {
+  return nllLoss(t, logSoftmax(t, logits, true), target, { reduced, weights });
 }
 
 /**
