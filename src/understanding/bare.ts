@@ -46,11 +46,13 @@ function correction(denied: number, value: number, held: Slots): Slots | null {
 
 const SQUARE = (side: number): Slots => ({ imageHeight: side, imageWidth: side });
 
-function answerTo(asked: SlotName | null, value: number): Slots | null {
+const SMALLEST_SIDE = 16;
+
+function answerTo(asked: SlotName | null, value: number, alone: boolean): Slots | null {
   switch (asked) {
     case 'imageHeight':
     case 'imageWidth':
-      return value >= 16 ? SQUARE(value) : null;
+      return Number.isInteger(value) && (alone || value >= SMALLEST_SIDE) ? SQUARE(value) : null;
     case 'batchSize':
       return Number.isInteger(value) && value <= 4096 ? { batchSize: value } : null;
     case 'gpus':
@@ -65,6 +67,7 @@ function answerTo(asked: SlotName | null, value: number): Slots | null {
 }
 
 const FOLLOW_UP = 40;
+const ALONE = /^[^\da-z]{0,4}\d+[^\da-z]{0,4}$/;
 const CORRECTS = /改|换|错|不对|不是|oops|mean|sorry|actually|make it|instead|try/;
 const SIZE_NOUN = /尺寸|分辨率|图片?大小|crop|裁|输入|resolution|image ?size|patch/;
 const KILO = /(?<![\d.a-z])(\d{1,3}(?:\.\d)?)k(?![a-z\d])/g;
@@ -105,7 +108,10 @@ export function readBare(reading: Reading, said: Slots, context: UnderstandingCo
   if (corrected !== null) return corrected;
   const short = reading.text.length <= FOLLOW_UP;
   const corrects = context.asked === 'budget' && CORRECTS.test(reading.text);
-  const answer = short && !corrects && isOpen(said, context.asked) ? answerTo(context.asked, last.value) : null;
+  const answer =
+    short && !corrects && isOpen(said, context.asked)
+      ? answerTo(context.asked, last.value, ALONE.test(reading.text))
+      : null;
   if (answer !== null) return answer;
   const size = said.imageHeight === undefined ? readSide(reading, open, { said, context }) : {};
   return { ...size, ...readFollowUp(open, { ...said, ...size }, context) };

@@ -48,6 +48,14 @@ describe('image size', () => {
     expect(read('32x3x512x512 (4 classes)')).toMatchObject({ batchSize: 32, imageHeight: 512, numClasses: 4 });
   });
 
+  it('keeps impossible numbers, so that the answer can say what is possible', () => {
+    expect(read('unet 0x0')).toMatchObject({ imageHeight: 0, imageWidth: 0 });
+    expect(read('unet image size 0')).toMatchObject({ imageHeight: 0, imageWidth: 0 });
+    expect(read('unet 40000x40000')).toMatchObject({ imageHeight: 40_000, imageWidth: 40_000 });
+    expect(read('unet 512 batch -1')).toMatchObject({ batchSize: -1 });
+    expect(read('unet 512 bs 0')).toMatchObject({ batchSize: 0 });
+  });
+
   it('reads no size from strides, dilations, learning rates and torch versions', () => {
     const slots = read(
       "backbone=dict(type='ResNet', depth=50, strides=(1, 2, 1, 1), dilations=(1, 1, 2, 4)), lr=0.01, torch 1.13",

@@ -17,7 +17,9 @@ const SEGMENTS = /分割|seg(?:ment|former|nex|net)?|-seg\b|mask ?r-?cnn|mask2fo
 /** Three large sides are a volume: 96x96x96. */
 function hasVolume(text: string): boolean {
   const sides = CUBE.exec(text)?.slice(1).map(Number) ?? [];
-  return sides.length === 3 && sides.every((side) => side > 16) && !/(?:batch|bs)/.test(text.slice(0, 4));
+  const [first = 0, second = 0, third = 0] = sides;
+  const batchOfImages = first <= 64 && second >= 256 && third >= 256;
+  return sides.length === 3 && sides.every((side) => side > 16) && !batchOfImages;
 }
 
 /** Topics of the message that the product has no answer for. */

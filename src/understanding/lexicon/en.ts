@@ -308,7 +308,7 @@ export const en = {
     'chatgpt',
     'diffusion models?',
     'text generation',
-    '\\d+b (?:param|model|llm)[a-z]*',
+    '(?<!\\d)\\d{1,4}b (?:param|model|llm)[a-z]*',
   ],
   volume: [
     '3-?d',

@@ -115,6 +115,8 @@ const RULES: readonly Rule[] = [
     rank: 4,
   },
   { pattern: /单卡 ?(\d{1,3})(?=\s*(?:$|[,.;!?\n]|张))/g, scope: 'per_gpu', rank: 4, gpus: 1 },
+  // an impossible number is kept, so that the answer can say what is possible
+  { pattern: new RegExp(`${BATCH_WORD} ?(?:[=:是为] ?| )(-\\d{1,4})(?![\\d.])`, 'g'), rank: 6 },
 ];
 
 /** "8 gpus x 2", "8卡x2", "4 GPU × 每卡2": the second number is per GPU. */
@@ -124,7 +126,7 @@ const CARDS_TIMES =
 function readRule(reading: Reading, { pattern, scope, rank, gpus }: Rule): readonly Candidate<Batch>[] {
   return take(reading, pattern, ({ groups }) => {
     const size = Number(groups.find((group) => group !== ''));
-    return size >= 0 && size <= MAX_BATCH;
+    return Number.isFinite(size) && size <= MAX_BATCH;
   }).map((found) => {
     const size = Number(found.groups.find((group) => group !== ''));
     const numberAt = found.start + found.all.lastIndexOf(String(size));

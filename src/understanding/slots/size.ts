@@ -14,7 +14,7 @@ const MIN_SIDE = 16;
 /** Smaller sides in a list of numbers are strides, dilations or channels. */
 const MIN_SHAPE_SIDE = 32;
 const MAX_SIDE = 100_000;
-const SIDE = '(\\d{2,6})(?: ?(?:px|pixels?|像素))?';
+const SIDE = '(\\d{1,6})(?: ?(?:px|pixels?|像素))?';
 /** 1k, 2k, 4k as sides: multiples of 1024. */
 const K_SIDE = '([1248])k';
 
@@ -51,8 +51,14 @@ function rankOf(reading: Reading, found: { start: number; end: number }): number
   return 5 + whole + validates + (CROP.test(lead) ? 1 : 0);
 }
 
+/** Words or a zero show that a size is meant, however impossible: it is kept, so that the answer can say what is possible. */
+function isSized(reading: Reading, found: Found, { height, width }: Size): boolean {
+  if (inRange(height) && inRange(width)) return true;
+  return height === 0 || width === 0 || CROP.test(before(reading.text, found.start, 20));
+}
+
 function candidate(reading: Reading, found: Found, size: Size): readonly Candidate<Size>[] {
-  if (!inRange(size.height) || !inRange(size.width)) return [];
+  if (!isSized(reading, found, size)) return [];
   return [{ value: size, start: found.start, end: found.end, rank: rankOf(reading, found) }];
 }
 
@@ -137,7 +143,7 @@ function readShapes(reading: Reading): { readonly sizes: readonly Candidate<Size
 const ORDER_AFTER =
   /^ ?(?:px|像素)? ?[([]? ?(h|height|高|w|width|宽) ?(?:x|\*|,|\/|by)? ?(w|width|宽|h|height|高) ?[)\]]?(?![a-z])/;
 const ORDER_BEFORE = /(?:w|宽|width) ?x? ?(?:h|高|height) ?[:=是)]? ?$/;
-const PAIR = new RegExp(`(?<![\\d.x-])(?:${SIDE}|${K_SIDE}) ?x ?(?:${SIDE}|${K_SIDE})(?! ?x?\\d)`, 'g');
+const PAIR = new RegExp(`(?<![\\d.x-])(?:${K_SIDE}|${SIDE}) ?x ?(?:${K_SIDE}|${SIDE})(?! ?x?\\d)`, 'g');
 /** crop_size=(512, 1024), 改成932,932: a comma between sides, where words say that sides are meant. */
 const COMMA_PAIR = /[([]? ?(?<![\d.,])(\d{2,5}) ?[,/] ?(\d{2,5})(?![\d.]) ?[)\]]?/g;
 const COMMA_CUE = new RegExp(`(?:${words('crop')}|改成|换成|resolution|shape|图|scale|\\()[^,;\\d]{0,10}[=:(\\[]? ?$`);
@@ -157,7 +163,7 @@ function ordered(reading: Reading, found: Found, [first, second]: readonly [numb
 
 function readPairs(reading: Reading, widthFirst: boolean): readonly Candidate<Size>[] {
   const times = find(reading, PAIR).flatMap((found) => {
-    const [a, ka, b, kb] = found.groups;
+    const [ka, a, kb, b] = found.groups;
     return candidate(reading, found, ordered(reading, found, [sideOf(a, ka), sideOf(b, kb)]));
   });
   erase(reading, times);
@@ -178,7 +184,12 @@ const CROP_WORDS =
   '(?:crop(?:s|ped)?(?:[_ -]?size)?|img[_ -]?(?:size|sz)|imgsz|imgsize|image[_ -]?size|input[_ -]?(?:size|shape)?|resolution|res|size|patch(?:es)?(?:[_ -]?size)?|tiles?(?:[_ -]?size)?|resiz(?:e|ed)(?: to)?|裁剪?(?:成|到|为)?|切(?:成|片)?|尺寸|分辨率|输入(?:尺寸|大小|图)?|图片?(?:像)?(?:大小|尺寸|分辨率)?|大小|边长|训练用?|train(?:ing|ed)?(?: at| on| with)?)';
 const LINKS =
   ' ?(?:都|也|改|设|换|要|用|想)? ?(?:is|are|was|of|at|to|=|:|是|为|成|到|用|改成|换成|改为|改到|设成|设为|降到|放大到|缩到|缩小到|提到|加到|调到|从)? ?';
-const SINGLES: readonly { readonly pattern: RegExp; readonly kilo?: true; readonly rank: number }[] = [
+const SINGLES: readonly {
+  readonly pattern: RegExp;
+  readonly kilo?: true;
+  readonly tiny?: true;
+  readonly rank: number;
+}[] = [
   {
     pattern: new RegExp(
       `${CROP_WORDS}${LINKS}(\\d{2,5})(?![\\d.]| ?(?:张|g\\b|gb|块|元|k|卡|类|%|个|步|images?|imgs?|gpus?|per|x ?\\d))`,
@@ -187,6 +198,12 @@ const SINGLES: readonly { readonly pattern: RegExp; readonly kilo?: true; readon
     rank: 5,
   },
   { pattern: new RegExp(`${CROP_WORDS}${LINKS}([1248])k(?![a-z\\d])`, 'g'), kilo: true, rank: 5 },
+  {
+    pattern:
+      /(?:crop(?:[_ ]?size)?|image[_ ]?size|imgsz|input[_ ]?size|resolution|尺寸|分辨率|图片?大小)(?: |[:=是为到]|is|of){0,4}(\d)(?![\d.kx]| ?(?:x|张|k|类|个))/g,
+    tiny: true,
+    rank: 5,
+  },
   { pattern: /(?<![\d.])(\d{2,5}) ?(?:px|pixels?|像素|\^2)(?: ?(?:square|见方))?/g, rank: 5 },
   {
     pattern: /(?<![\d.])(\d{2,5}) ?(?:的|大小的?|尺寸的?|分辨率的?) ?(?:图|输入|crop|裁|patch|切片|分辨率|尺寸)/g,
@@ -205,14 +222,16 @@ const SINGLES: readonly { readonly pattern: RegExp; readonly kilo?: true; readon
 ];
 
 function readSingles(reading: Reading): readonly Candidate<Size>[] {
-  return SINGLES.flatMap(({ pattern, kilo, rank }) =>
-    take(reading, pattern, ({ groups }) => kilo === true || Number(groups[0]) >= 32).flatMap((found) => {
-      const side = Number(found.groups[0]) * (kilo === true ? 1024 : 1);
-      return candidate(reading, found, { height: side, width: side }).map((one) => ({
-        ...one,
-        rank: one.rank + rank - 5,
-      }));
-    }),
+  return SINGLES.flatMap(({ pattern, kilo, tiny, rank }) =>
+    take(reading, pattern, ({ groups }) => kilo === true || tiny === true || Number(groups[0]) >= 32).flatMap(
+      (found) => {
+        const side = Number(found.groups[0]) * (kilo === true ? 1024 : 1);
+        return candidate(reading, found, { height: side, width: side }).map((one) => ({
+          ...one,
+          rank: one.rank + rank - 5,
+        }));
+      },
+    ),
   );
 }
 
