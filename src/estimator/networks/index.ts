@@ -1,10 +1,16 @@
 import type { ModelSpec } from '../workload.ts';
 import { hfSegformer } from './hf-segformer.ts';
 import { attentionNetworks } from './mmseg-attention.ts';
+import { bisenetV1Networks } from './mmseg-bisenet-v1.ts';
+import { bisenetV2Networks } from './mmseg-bisenet-v2.ts';
+import { cgnetNetworks } from './mmseg-cgnet.ts';
 import { classicNetworks } from './mmseg-classic.ts';
 import { mmsegDpt } from './mmseg-dpt.ts';
+import { erfnetNetworks } from './mmseg-erfnet.ts';
+import { fastScnnNetworks } from './mmseg-fast-scnn.ts';
 import { fastFcnNetworks } from './mmseg-fastfcn.ts';
 import { semanticFpnNetworks } from './mmseg-fpn.ts';
+import { icnetNetworks } from './mmseg-icnet.ts';
 import { lrasppNetworks } from './mmseg-lraspp.ts';
 import { ocrNetworks } from './mmseg-ocr.ts';
 import { pointRendNetworks } from './mmseg-pointrend.ts';
@@ -12,6 +18,7 @@ import { mmsegSegformer } from './mmseg-segformer.ts';
 import { mmsegSegmenter } from './mmseg-segmenter.ts';
 import { mmsegSegnext } from './mmseg-segnext.ts';
 import { mmsegSetr } from './mmseg-setr.ts';
+import { stdcNetworks } from './mmseg-stdc.ts';
 import { mmsegUnetNetworks } from './mmseg-unet.ts';
 import { mmsegUpernet } from './mmseg-upernet.ts';
 import type { Network } from './network.ts';
@@ -22,6 +29,13 @@ import { milesialNetworks } from './unet-milesial.ts';
 const NETWORKS: Readonly<Record<string, Network>> = {
   ...attentionNetworks,
   ...classicNetworks,
+  ...bisenetV1Networks,
+  ...bisenetV2Networks,
+  ...cgnetNetworks,
+  ...erfnetNetworks,
+  ...fastScnnNetworks,
+  ...icnetNetworks,
+  ...stdcNetworks,
   ...fastFcnNetworks,
   ...lrasppNetworks,
   ...ocrNetworks,
