@@ -35,7 +35,8 @@ function chooseAction(before: DialogState, state: DialogState, understanding: Un
   if (ambiguity !== undefined) return { kind: 'ConfirmSlot', ambiguity };
   const followUp = followUpAction(before, state, understanding);
   if (followUp !== null) return followUp;
-  if (intent === 'unknown' && !saysSomething(understanding)) {
+  const asking = before.asked !== null && outOfScope.length === 0;
+  if (intent === 'unknown' && !saysSomething(understanding) && !asking) {
     return { kind: 'Decline', topic: outOfScope[0] ?? 'unclear' };
   }
   return answerOrAsk(before, state, understanding);

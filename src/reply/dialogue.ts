@@ -47,7 +47,7 @@ function isAsked(slot: string, words: Words): slot is keyof Words['dialog']['ask
 /** A mention that could be one of a few things, as buttons. */
 export function confirmation(action: Extract<DialogAction, { kind: 'ConfirmSlot' }>, words: Words): Part {
   const { typed, candidates } = action.ambiguity;
-  const names = words.dialog.or(candidates.map(({ label }) => label));
+  const names = candidates.map(({ label }) => label).join(words.dialog.or);
   return { blocks: [verdict(words.dialog.confirm(typed, names))], choices: candidates };
 }
 

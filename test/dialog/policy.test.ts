@@ -38,7 +38,7 @@ describe('slot filling', () => {
   });
 
   test('asks again with more help when a message brings nothing', () => {
-    const { turns } = talk({ slots: model }, {}, {});
+    const { turns } = talk({ slots: model }, {}, { intent: 'unknown' });
     expect(turns.map(({ action }) => (action.kind === 'ElicitSlot' ? action.attempt : 0))).toEqual([1, 2, 3]);
   });
 

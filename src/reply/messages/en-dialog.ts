@@ -82,7 +82,7 @@ export const enDialog = {
   memoryFirst: (verdict: string) => `${verdict}.`,
   resume: (question: string) => `To go on: ${question}`,
   confirm: (typed: string, candidates: string) => `By "${typed}", do you mean ${candidates}?`,
-  or: (items: readonly string[]) => items.join(' or '),
+  or: ' or ',
   share: (total: number, gpus: number, each: string) => `Total batch ${total} on ${gpus} GPUs is ${each} per GPU.`,
 
   greet:

@@ -69,7 +69,7 @@ export const zhDialog: DialogMessages = {
   memoryFirst: (verdict) => `${verdict}。`,
   resume: (question) => `接下来：${question}`,
   confirm: (typed, candidates) => `"${typed}"是指 ${candidates}？`,
-  or: (items) => items.join(' 还是 '),
+  or: ' 还是 ',
   share: (total, gpus, each) => `总 batch ${total} 分到 ${gpus} 张卡，每卡 ${each} 张。`,
 
   greet: '你好！告诉我想训什么，我来算要多大的显存、在阿里云租哪种机器、多少钱。',

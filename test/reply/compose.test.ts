@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest';
+
+import type { Block, Reply } from '../../src/reply/reply.ts';
+import { answerPorts, converse } from '../contracts/golden-replies.ts';
+
+const REQUEST = 'deeplabv3+ resnet50，512x1024，每卡2张，19类，预算 15 元/小时';
+
+function last(locale: 'zh' | 'en', ...turns: readonly string[]): Reply {
+  const reply = converse(locale, turns).at(-1);
+  if (reply === undefined) throw new Error('nothing was said');
+  return reply;
+}
+
+function find<Kind extends Block['kind']>(reply: Reply, kind: Kind): Extract<Block, { kind: Kind }> {
+  const block = reply.blocks.find((one): one is Extract<Block, { kind: Kind }> => one.kind === kind);
+  if (block === undefined) throw new Error(`no ${kind}`);
+  return block;
+}
+
+const verdict = (reply: Reply): string => find(reply, 'verdict').text;
+
+describe('the answer', () => {
+  const reply = last('zh', REQUEST);
+
+  test('begins with what it needs, what to rent and what it costs', () => {
+    expect(reply.kind).toBe('answer');
+    expect(reply.blocks[0]?.kind).toBe('verdict');
+    expect(verdict(reply)).toMatch(
+      /^需要 7\.0 GiB\/卡（nvidia-smi 约 [\d.]+）→ 推荐 ecs\.gn7i-c16g1\.4xlarge：1×A10 .*¥10\.09\/时，预算 ¥15\/时 内$/,
+    );
+    expect(reply.fallback.split('\n')[0]).toBe(verdict(reply));
+  });
+
+  test('shows three tiers of real instance types, the recommended one marked', () => {
+    const { rows } = find(reply, 'tiers');
+    expect(rows.map(({ tier }) => tier)).toEqual(['A 入门', 'B 标准', 'C 高性能']);
+    for (const { instance } of rows) expect(answerPorts.catalog.instance(instance)).toBeDefined();
+    expect(rows.filter(({ recommended }) => recommended).map(({ instance }) => instance)).toEqual([
+      'ecs.gn7i-c16g1.4xlarge',
+    ]);
+  });
+
+  test('says where the memory goes; the parts sum to what nvidia-smi shows', () => {
+    const { segments, note } = find(reply, 'bar');
+    const total = segments.reduce((sum, { bytes }) => sum + bytes, 0) / 1024 ** 3;
+    const shown = Number(/约 ([\d.]+)/.exec(verdict(reply))?.[1]);
+    expect(Math.abs(total - shown)).toBeLessThan(0.1);
+    expect(segments[0]?.hint).toMatch(/backbone\.layer\d [\d.]+/);
+    expect(note).toContain('log_softmax');
+  });
+
+  test('offers changes with their savings, the library first among the assumptions, dated prices', () => {
+    const tips = find(reply, 'list');
+    expect(tips.items.some((item) => /混合精度.*省 \d/.test(item))).toBe(true);
+    const { text } = find(reply, 'note');
+    expect(text).toMatch(/^假设 {2}按 MMSegmentation 的版本（smp 版约 \d/);
+    expect(text).toMatch(/价格 \d{4}-\d{2}-\d{2} cn-hangzhou/);
+    expect(text).toMatch(/误差 ±\d/);
+  });
+
+  test('the order command has real parameters and is marked as unfinished', () => {
+    const { text } = find(reply, 'code');
+    expect(text).toContain('--SystemDisk.Category cloud_essd');
+    expect(text).toContain('--DryRun true');
+    expect(text).toContain('--InstanceType ecs.gn7i-c16g1.4xlarge');
+    expect(text).not.toContain('SystemDiskCategory');
+    expect(text).not.toMatch(/alibase_\d{8}/);
+    expect(text).toMatch(/--SecurityGroupId <.+>/);
+  });
+
+  test('the same in English', () => {
+    const english = last('en', 'deeplabv3+ resnet50, 512x1024, 2 per GPU, 19 classes, budget 15 CNY/h');
+    expect(verdict(english)).toMatch(
+      /^Needs 7\.0 GiB per GPU \(nvidia-smi ≈ [\d.]+\) → take ecs\.gn7i-c16g1\.4xlarge: 1×A10 .*, within your ¥15\/h$/,
+    );
+    expect(find(english, 'tiers').rows.map(({ tier }) => tier)).toEqual(['A starter', 'B standard', 'C high end']);
+  });
+
+  test('every choice is short and understood when it is typed', () => {
+    expect(reply.choices.length).toBeGreaterThanOrEqual(5);
+    for (const { label, say } of reply.choices) {
+      expect(label.length).toBeLessThanOrEqual(20);
+      const answer = last('zh', REQUEST, say);
+      expect(verdict(answer), say).not.toContain('没听懂');
+    }
+  });
+});
+
+describe('questions', () => {
+  test('come one at a time, with the reason, and the budget one carries the memory verdict', () => {
+    const replies = converse('zh', ['我想训个分割模型，要多大的卡', 'deeplabv3+ resnet50', '512x1024', '每卡2张']);
+    expect(replies.map(({ kind }) => kind)).toEqual(['question', 'question', 'question', 'question']);
+    expect(replies[3]?.fallback).toMatch(/^需要 7\.0 GiB/);
+    expect(replies[3]?.fallback).toContain('预算多少');
+    for (const { choices } of replies) expect(choices.length).toBeGreaterThan(0);
+  });
+
+  test('repeat with examples, then with the default', () => {
+    const replies = converse('en', ['unet', 'hmm', 'hmm', 'use the default']);
+    expect(replies[1]?.fallback).toContain('for example');
+    expect(replies[2]?.fallback).toContain('512×512');
+    expect(replies[3]?.fallback).toMatch(/batch/i);
+  });
+});
+
+describe('other questions', () => {
+  test('does it fit', () => {
+    expect(verdict(last('zh', 'deeplabv3+ resnet50 512x1024 每卡2张 A10 够吗'))).toMatch(/^放得下：A10/);
+    expect(verdict(last('en', 'deeplabv3+ resnet101 512x1024 batch 16, does it fit on a T4?'))).toMatch(/^(No|Not)/);
+  });
+
+  test('the largest batch really is the largest', () => {
+    const text = verdict(last('zh', 'deeplabv3+ resnet50 512x1024，A10 每卡最多放几张'));
+    const batch = Number(/最多 (\d+) 张/.exec(text)?.[1]);
+    expect(batch).toBeGreaterThan(1);
+    expect(verdict(last('zh', `deeplabv3+ resnet50 512x1024 每卡${batch}张 A10 够吗`))).toMatch(/^放得下/);
+    expect(verdict(last('zh', `deeplabv3+ resnet50 512x1024 每卡${batch + 1}张 A10 够吗`))).not.toMatch(/^放得下/);
+  });
+
+  test('prices of a card without any workload, with date and region', () => {
+    const reply = last('zh', 'A10 按量一小时多少钱？');
+    expect(verdict(reply)).toMatch(/^A10 ¥9\.53\/时 起/);
+    expect(find(reply, 'note').text).toMatch(/\d{4}-\d{2}-\d{2}/);
+  });
+
+  test('two networks side by side', () => {
+    const reply = last('zh', 'unet 和 segformer b2 哪个省显存 512 bs 4');
+    expect(verdict(reply)).toContain('更省');
+    expect(find(reply, 'facts').items).toHaveLength(2);
+  });
+
+  test('a failure is explained with its figures beside the estimate', () => {
+    const oom =
+      'CUDA out of memory. Tried to allocate 1006.00 MiB (GPU 0; 10.91 GiB total capacity; 9.18 GiB already allocated; 569.81 MiB free; 9.49 GiB reserved in total by PyTorch)';
+    const [first, second] = converse('en', [oom, 'unet 1024x1024 bs 2']);
+    expect(first?.fallback).toContain('truly too big');
+    expect(first?.fallback).toContain('10.9 GiB');
+    expect(second?.fallback).toContain('the card has 10.9 GiB');
+  });
+
+  test('a measurement is set beside the estimate', () => {
+    const reply = last('zh', REQUEST, 'nvidia-smi 显示 13.2G');
+    expect(verdict(reply)).toMatch(/^nvidia-smi：实测 13\.2 GiB，估算/);
+    expect(reply.fallback).toContain('比估算多');
+  });
+
+  test('a wrong belief is put right with source and date', () => {
+    const reply = last('zh', 'gn7e 是 A10 吧');
+    expect(verdict(reply)).toContain('gn7e 是 A100 80 GB');
+    expect(verdict(reply)).toMatch(/来源.*\d{4}/);
+  });
+
+  test('what is out of scope is declined in one sentence with what is possible', () => {
+    for (const text of [
+      'segformer b4 推理要多少显存',
+      '训练一个 7B 的大语言模型要什么卡',
+      'swin unetr 96x96x96 要什么卡',
+    ]) {
+      const reply = last('zh', text);
+      expect(reply.kind).toBe('notice');
+      expect(reply.fallback.length).toBeGreaterThan(10);
+    }
+  });
+
+  test('a budget below every price still gets a useful answer', () => {
+    expect(verdict(last('zh', 'deeplabv3+ resnet50 512x1024 每卡2张 预算 1 元/小时'))).toMatch(
+      /预算 ¥1\/时 不够，最省的是 ecs\./,
+    );
+  });
+
+  test('undo shows the answer of before again', () => {
+    const reply = last('zh', REQUEST, 'batch 8', '撤销');
+    expect(verdict(reply)).toMatch(/^已退回上一步：需要 7\.0 GiB/);
+  });
+
+  test('what cannot be trained is said with a next step, and the talk goes on', () => {
+    const replies = converse('zh', ['foobarnet 512x512 batch 2', 'unet']);
+    expect(replies[0]?.fallback).toContain('foobarnet');
+    expect(replies[1]?.kind).toBe('question');
+    expect(last('zh', REQUEST, 'batch 0').fallback).toContain('4096');
+    expect(last('zh', REQUEST, 'batch 0', '4').fallback).toMatch(/^需要/);
+    expect(last('en', 'unet 40000x40000 batch 1').fallback).toContain('16,384');
+  });
+});
