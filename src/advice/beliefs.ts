@@ -156,13 +156,6 @@ const memory: readonly Belief[] = [
     checkedOn: '2026-11-30',
   },
   {
-    id: 'ram-is-not-vram',
-    believed: 'memory of the machine counts as memory of the card',
-    values: { hostMemoryRatio: 1.5 },
-    source: PHYSICS,
-    checkedOn: '2026-11-30',
-  },
-  {
     id: 'zero-saves-little',
     believed: 'ZeRO or DeepSpeed makes a segmentation model fit',
     values: { percent: 10 },

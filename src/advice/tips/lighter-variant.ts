@@ -45,6 +45,18 @@ function peersOf(input: TipInput, workload: Workload) {
   return own[0];
 }
 
+const SIZED = /^([a-z0-9-]*?)-?(\d+|xl|[tsbl])$/;
+const LETTERS = ['t', 's', 'b', 'l', 'xl'];
+
+/** Of one family and larger by name (`mit-b5` beside `mit-b2`): no need to estimate what it would save. */
+function isLargerSibling(backbone: string, than: string): boolean {
+  const [, family, size = ''] = SIZED.exec(backbone) ?? [];
+  const [, otherFamily, otherSize = ''] = SIZED.exec(canonicalBackbone(than)) ?? [];
+  if (family === undefined || family !== otherFamily) return false;
+  const rank = (text: string) => (/^\d+$/.test(text) ? Number(text) : LETTERS.indexOf(text));
+  return rank(size) > rank(otherSize);
+}
+
 /** The lighter backbone with the best published accuracy: memory saved beside mIoU lost. */
 export function lighterVariant(input: TipInput): RankedTip | undefined {
   const base = baseOf(input);
@@ -58,6 +70,7 @@ export function lighterVariant(input: TipInput): RankedTip | undefined {
     const backbone = peer.backbone === null ? null : canonicalBackbone(peer.backbone);
     if (backbone === null || tried.has(backbone) || isBackbone(peer, model.backbone)) continue;
     tried.add(backbone);
+    if (isLargerSibling(backbone, model.backbone ?? '')) continue;
     const variant = variantOf(model, backbone);
     const effect = variant === undefined ? undefined : effectOf(input, { model: variant });
     if (effect === undefined || effect.savesGiB < WORTH_A_CHANGE * peakGiB) continue;
