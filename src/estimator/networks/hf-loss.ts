@@ -10,6 +10,8 @@ export interface SemanticOutput {
   readonly auxiliary?: Tensor;
   /** What the output object of the backbone keeps alive until the model's forward returns. */
   readonly held: readonly Tensor[];
+  /** The model has resized its logits itself, before the loss. */
+  readonly atImageSize?: boolean;
 }
 
 /**
@@ -37,8 +39,9 @@ export function hfSemanticModel(forward: (run: Run, image: Tensor) => SemanticOu
 
 function semanticLoss({ t, w }: Run, output: SemanticOutput, labels: Tensor): Tensor {
   const size = [w.imageHeight, w.imageWidth] as const;
-  const main = resize(t, output.logits, size);
-  const auxiliary = output.auxiliary === undefined ? undefined : resize(t, output.auxiliary, size);
+  const toLabels = (logits: Tensor): Tensor => (output.atImageSize === true ? logits : resize(t, logits, size));
+  const main = toLabels(output.logits);
+  const auxiliary = output.auxiliary === undefined ? undefined : toLabels(output.auxiliary);
   const single = w.numClasses === 1;
   const lossOf = (logits: Tensor): Tensor =>
     single ? binaryCrossEntropy(t, logits, labels, true) : crossEntropy(t, logits, labels);

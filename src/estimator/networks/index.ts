@@ -1,5 +1,6 @@
 import type { ModelSpec } from '../workload.ts';
 import { hfSegformer } from './hf-segformer.ts';
+import { hfUpernet } from './hf-upernet.ts';
 import { attentionNetworks } from './mmseg-attention.ts';
 import { bisenetV1Networks } from './mmseg-bisenet-v1.ts';
 import { bisenetV2Networks } from './mmseg-bisenet-v2.ts';
@@ -52,6 +53,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...milesialNetworks,
   ...torchvisionSegmentation,
   ...hfSegformer,
+  ...hfUpernet,
 };
 
 /** The network of a model, or undefined where no family covers it. */

@@ -58,12 +58,16 @@ export function fcnFeature(t: Tape, x: Tensor, { convs, concatInput, channels, k
 export function pyramidPooling(
   t: Tape,
   x: Tensor,
-  { channels, scales = [1, 2, 3, 6] }: { channels: number; scales?: readonly number[] },
+  {
+    channels,
+    scales = [1, 2, 3, 6],
+    inPlace = true,
+  }: { channels: number; scales?: readonly number[]; inPlace?: boolean },
 ): Tensor[] {
   return t.call('psp_modules', x, () => {
     const outputs = scales.map((side, index) => {
       const pooled = t.call(`${index}`, x, () =>
-        convBlock(t, '1', adaptiveAveragePool(t, x, side), { out: channels, kernel: 1 }),
+        convBlock(t, '1', adaptiveAveragePool(t, x, side), { out: channels, kernel: 1, inPlace }),
       );
       return resize(t, pooled, sizeOf(x));
     });

@@ -13,6 +13,8 @@ export interface UperHeadOptions {
   readonly indices?: readonly number[];
   readonly poolScales?: readonly number[];
   readonly dropout?: number;
+  /** Whether the activations of pooling, bottleneck and fusion work in place (MMSegmentation) or not (transformers). */
+  readonly inPlace?: boolean;
 }
 
 /** UPerHead (Xiao et al. 2018; MMSegmentation 1.2.2): pyramid pooling on the last map, FPN, one map of `channels` at the finest size. */
@@ -29,20 +31,29 @@ export function uperFeature(t: Tape, features: readonly Tensor[], options: UperH
   });
   const laterals = topDown(t, lateralMaps(t, inputs, options));
   const joined = joinLevels(t, laterals, options.channels);
-  const out = convBlock(t, 'fpn_bottleneck', joined, { out: options.channels, kernel: 3, padding: 1 });
+  const out = convBlock(t, 'fpn_bottleneck', joined, {
+    out: options.channels,
+    kernel: 3,
+    padding: 1,
+    inPlace: options.inPlace ?? true,
+  });
   t.keep(joined, ...laterals);
   return out;
 }
 
-function lateralMaps(t: Tape, inputs: readonly Tensor[], { channels, poolScales }: UperHeadOptions): Tensor[] {
+function lateralMaps(
+  t: Tape,
+  inputs: readonly Tensor[],
+  { channels, poolScales, inPlace = true }: UperHeadOptions,
+): Tensor[] {
   const laterals = inputs
     .slice(0, -1)
     .map((input, index) => convBlock(t, `lateral_convs.${index}`, input, { out: channels, kernel: 1, inPlace: false }));
   const last = inputs[inputs.length - 1];
   if (last === undefined) throw new RangeError('no feature maps');
   const scales = poolScales === undefined ? {} : { scales: poolScales };
-  const joined = concat(t, [last, ...pyramidPooling(t, last, { channels, ...scales })], 1);
-  laterals.push(convBlock(t, 'bottleneck', joined, { out: channels, kernel: 3, padding: 1 }));
+  const joined = concat(t, [last, ...pyramidPooling(t, last, { channels, inPlace, ...scales })], 1);
+  laterals.push(convBlock(t, 'bottleneck', joined, { out: channels, kernel: 3, padding: 1, inPlace }));
   t.keep(joined);
   return laterals;
 }
