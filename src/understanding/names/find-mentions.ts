@@ -26,17 +26,23 @@ const MOST_MENTIONS = 64;
 
 /** The networks named in a text (the first 64 of each form), in the order of the text. Linear in its length. */
 export function findModelMentions(text: string, vocabulary: NameVocabulary = defaultVocabulary()): ModelMention[] {
-  const calls = text.includes('(') ? findConstructors(text, { vocabulary, most: MOST_MENTIONS }) : [];
-  const written = findWrittenNames(text, { vocabulary, most: MOST_MENTIONS }).filter(
-    (mention) => !overlaps(mention, calls),
-  );
-  const pasted = calls.length === 0 && text.includes('decode_head') ? findConfigCode(text, vocabulary) : null;
-  const taken =
-    pasted === null ? [...calls, ...written] : [...calls, ...written.filter((m) => !overlaps(m, [pasted])), pasted];
-  const plain = findPlainNames(text, { taken, vocabulary, implementation: findImplementation(text) }).filter(
-    (mention) => !repeats(mention, taken),
-  );
-  return [...taken, ...plain].toSorted((one, other) => one.start - other.start);
+  const plain = halfWidth(text);
+  const calls = plain.includes('(') ? findConstructors(plain, { vocabulary, most: MOST_MENTIONS }) : [];
+  const written = findWrittenNames(plain, { vocabulary, most: MOST_MENTIONS });
+  const pasted = calls.length === 0 && plain.includes('decode_head') ? findConfigCode(plain, vocabulary) : null;
+  const longer = pasted === null ? calls : [...calls, pasted];
+  const taken = [...longer, ...written.filter((mention) => !overlaps(mention, longer))];
+  const implementation = findImplementation(plain);
+  const named = findPlainNames(plain, { taken, vocabulary, implementation });
+  const mentions = [...taken, ...named.filter((mention) => !repeats(mention, taken))];
+  return mentions
+    .toSorted((one, other) => one.start - other.start)
+    .map((mention) => ({ ...mention, text: text.slice(mention.start, mention.end) }));
+}
+
+/** Full-width letters, digits and signs as plain ones; every index stays where it was. */
+function halfWidth(text: string): string {
+  return text.replaceAll(/[\uff01-\uff5e]/g, (sign) => String.fromCharCode(sign.charCodeAt(0) - 0xfee0));
 }
 
 /** One name by itself ("segformer b2", a config name, a constructor); undefined where none is known. */

@@ -37,7 +37,7 @@ export function unsureMentions(text: string, { normal, unsure, vocabulary }: Uns
 const LIKE_A_NETWORK = /(?<![a-z0-9_/.@-])[a-z][a-z0-9]{1,20}(?:net|former|seg)(?:v\d|\+\+)?(?![a-z0-9_/.@-])/g;
 const NOT_A_NETWORK = new Set(
   (
-    'imagenet internet ethernet subnet dotnet telnet cabinet planet magnet hornet bonnet cornet wordnet usenet transformer ' +
+    'imagenet internet ethernet subnet dotnet telnet cabinet planet magnet hornet bonnet cornet wordnet usenet intranet clarinet cabernet tenet sonnet transformer ' +
     'performer reformer platformer informer former conformer mmseg paddleseg easyseg semseg instseg vnet'
   ).split(' '),
 );

@@ -103,6 +103,31 @@ describe('names in running text', () => {
   });
 });
 
+describe('names written as one word', () => {
+  it.each([
+    ['unetresnet34，256x256', 'unet', 'resnet34'],
+    ['mask2formerswin-t，512', 'mask2former', 'swin-t'],
+    ['segformerb22048x1024bs2', 'segformer', 'mit-b2'],
+    ['pspnetr50713x713bs4', 'pspnet', 'resnet50'],
+    ['ocrnethr18s512x1024batch2/卡', 'ocrnet', 'hrnet-w18-small'],
+    ['fcnresnet50ade20k512x512', 'fcn', 'resnet50'],
+    ['unet512', 'unet', null],
+    ['bisenetv21024x1024每卡4张', 'bisenetv2', null],
+    ['PSPNet101', 'pspnet', 'resnet101'],
+  ])('%s', (text, architecture, backbone) => {
+    expect(parseModelName(text)).toMatchObject({ architecture, backbone, confidence: 1 });
+  });
+
+  it('a longer word is another word', () => {
+    for (const word of ['unetr', 'sampan', 'unet3d', 'fcnn', 'swinging', 'resnet1010']) {
+      expect(findModelMentions(`${word} 512`).filter(({ confidence }) => confidence === 1)).not.toContainEqual(
+        expect.objectContaining({ text: word.slice(0, -1) }),
+      );
+    }
+    expect(parseModelName('unetr')).toMatchObject({ architecture: 'unetr' });
+  });
+});
+
 describe('several networks in one message', () => {
   const named = (text: string) =>
     findModelMentions(text).map(({ architecture, backbone }) => `${architecture ?? ''} ${backbone ?? ''}`.trim());
