@@ -3,7 +3,8 @@ import { type App, LogLevel, type Receiver, SocketModeReceiver, type webApi } fr
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import type { AdapterContext, ConnectionStatus, Logger } from '../adapter.ts';
-import { platformError } from './web.ts';
+import type { SlackAdapterConfig } from './config.ts';
+import { platformError, webClientOptions } from './web.ts';
 
 const helloTimeoutMs = 10_000;
 /** Limit for a pong, and three times the ping interval: lower than the default, so that dead sockets are noticed soon. */
@@ -50,18 +51,14 @@ function watchFrames(client: Client, look: (frame: Frame) => boolean, logger: Lo
   });
 }
 
-export interface SocketOptions {
-  readonly appToken: string;
-  readonly clientOptions: () => webApi.WebClientOptions;
-  readonly context: AdapterContext;
-}
-
 /**
  * Socket Mode that never gives up: a new library connection for each attempt, the next one opened before the old one
  * closes when Slack asks for a change, growing pauses, and a limit on the wait for `hello`.
  */
 export class SupervisedSocket implements Receiver {
-  readonly #options: SocketOptions;
+  readonly #config: SlackAdapterConfig;
+  readonly #appToken: string;
+  readonly #context: AdapterContext;
   readonly #stopping = new AbortController();
   #app: App | undefined;
   #current: SocketModeReceiver | undefined;
@@ -69,8 +66,10 @@ export class SupervisedSocket implements Receiver {
   #reconnecting = false;
   status: ConnectionStatus = 'connecting';
 
-  constructor(options: SocketOptions) {
-    this.#options = options;
+  constructor(config: SlackAdapterConfig, appToken: string, context: AdapterContext) {
+    this.#config = config;
+    this.#appToken = appToken;
+    this.#context = context;
   }
 
   init(app: App): void {
@@ -95,18 +94,19 @@ export class SupervisedSocket implements Receiver {
   }
 
   async #connect(): Promise<void> {
-    const { appToken, clientOptions, context } = this.#options;
+    const logger = boltLogger(this.#context.logger);
+    const clientOptions = { ...webClientOptions(this.#config, logger), timeout: 4_000, retryConfig: { retries: 0 } };
     const receiver = new SocketModeReceiver({
-      appToken,
-      logger: boltLogger(context.logger),
+      appToken: this.#appToken,
+      logger,
       clientPingTimeout: pongTimeoutMs,
       autoReconnectEnabled: false,
-      installerOptions: { clientOptions: { ...clientOptions(), timeout: 4_000, retryConfig: { retries: 0 } } },
+      installerOptions: { clientOptions },
       processEventErrorHandler: async () => false,
     });
     const { client } = receiver;
     if (this.#app !== undefined) receiver.init(this.#app);
-    watchFrames(client, (frame) => this.#look(frame), context.logger);
+    watchFrames(client, (frame) => this.#look(frame), this.#context.logger);
     client.on('error', () => undefined);
     try {
       await Promise.race([client.start(), this.#noHello()]);
@@ -127,12 +127,12 @@ export class SupervisedSocket implements Receiver {
     const since = Date.now();
     this.#current = receiver;
     this.status = 'connected';
-    this.#options.context.metrics.gauge('connected', 1, { adapter: 'slack' });
+    this.#context.metrics.gauge('connected', 1, { adapter: 'slack' });
     receiver.client.once('disconnected', () => {
       if (this.#current !== receiver || this.#stopping.signal.aborted) return;
       this.#failures = Date.now() - since < shortLifeMs ? this.#failures + 1 : 0;
       this.status = 'connecting';
-      this.#options.context.metrics.gauge('connected', 0, { adapter: 'slack' });
+      this.#context.metrics.gauge('connected', 0, { adapter: 'slack' });
       void this.#reconnect();
     });
     void previous?.client.disconnect();
@@ -141,7 +141,7 @@ export class SupervisedSocket implements Receiver {
 
   /** False keeps the frame from the library, which would close at once. */
   #look(frame: Frame): boolean {
-    const { logger } = this.#options.context;
+    const { logger } = this.#context;
     if (frame.type === 'hello' && (frame.num_connections ?? 1) > 2) {
       logger.warn({ connections: frame.num_connections }, 'other connections share the events');
     }
@@ -155,7 +155,7 @@ export class SupervisedSocket implements Receiver {
     this.#failures += 1;
     const failure = platformError(error, 'the Socket Mode connection');
     if (failure.code === 'platform-refused') this.status = 'failed';
-    this.#options.context.logger.warn({ error: failure, failures: this.#failures }, 'connection failed');
+    this.#context.logger.warn({ error: failure, failures: this.#failures }, 'connection failed');
   }
 
   async #reconnect(): Promise<void> {

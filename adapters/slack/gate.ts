@@ -1,5 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { App, type AppOptions, HTTPReceiver, type ReceiverEvent } from '@slack/bolt';
+import { App, type AppOptions, HTTPReceiver, type Receiver, type ReceiverEvent } from '@slack/bolt';
 import { AppError } from '../../src/errors.ts';
 import type { AdapterContext, HttpSurface } from '../adapter.ts';
 import { type SlackAdapterConfig, slackScopes } from './config.ts';
@@ -10,6 +11,12 @@ import { webClientOptions } from './web.ts';
 /** Slack waits three seconds for the answer to a command or a press. */
 const ackDeadlineMs = 2_500;
 const drainMs = 5_000;
+
+export interface AppParts {
+  readonly config: SlackAdapterConfig;
+  readonly context: AdapterContext;
+  readonly installations: Installations;
+}
 
 /** The app is not installed (any more) where the event comes from; a store that fails is something else. */
 function isUninstalled(error: unknown): boolean {
@@ -69,25 +76,21 @@ export class GatedApp extends App {
 }
 
 /** HTTP transport with Slack's signature check; several workspaces by OAuth when there is no token. */
-export function createHttpReceiver(
-  config: SlackAdapterConfig,
-  installations: Installations,
-  context: AdapterContext,
-): HTTPReceiver {
+export function createHttpReceiver(parts: AppParts & { readonly signingSecret: string }): HTTPReceiver {
+  const { config, context, installations, signingSecret } = parts;
   const { credentials } = config;
-  if (credentials.transport === 'socket') throw new AppError('internal', 'Socket Mode has no HTTP receiver');
   const logger = boltLogger(context.logger);
-  const { signingSecret } = credentials;
   const common = {
     signingSecret,
     logger,
     bodyLimit: 1_000_000,
-    processEventErrorHandler: async ({ response }: { response: import('node:http').ServerResponse }) => {
+    /** 500 makes Slack deliver the event again. */
+    processEventErrorHandler: async ({ response }: { response: ServerResponse }) => {
       if (!response.headersSent) response.writeHead(500).end();
       return true;
     },
   };
-  if (credentials.transport === 'http') return new HTTPReceiver(common);
+  if (credentials.transport !== 'oauth') return new HTTPReceiver(common);
   const { clientId, clientSecret, stateSecret } = credentials;
   const installerOptions = { clientOptions: webClientOptions(config, logger) };
   const scopes = [...slackScopes.required, ...slackScopes.optional];
@@ -107,4 +110,27 @@ export function httpSurface(receiver: HTTPReceiver, installs: boolean): HttpSurf
       else receiver.requestListener(request, response);
     },
   };
+}
+
+/** The app on its transport; `authorize` never asks the network, since Slack's clock runs meanwhile. */
+export function createApp(parts: AppParts, receiver: Receiver, botUser: () => string | undefined): GatedApp {
+  const { config, context } = parts;
+  const { credentials } = config;
+  const logger = boltLogger(context.logger);
+  const authorize = async () => ({
+    botToken: credentials.transport === 'oauth' ? '' : credentials.botToken,
+    botUserId: botUser() ?? '',
+  });
+  const options: AppOptions = {
+    receiver,
+    ...(credentials.transport === 'oauth' ? {} : { authorize }),
+    deferInitialization: true,
+    tokenVerificationEnabled: false,
+    convoStore: false,
+    ignoreSelf: false,
+    attachFunctionToken: false,
+    logger,
+    clientOptions: webClientOptions(config, logger),
+  };
+  return new GatedApp(options, context);
 }

@@ -1,146 +1,134 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../../src/errors.ts';
-import type { Adapter, AdapterContext, ConnectionStatus } from '../adapter.ts';
+import type { Adapter, AdapterContext, ConnectionStatus, Logger } from '../adapter.ts';
 import type { SlackAdapterConfig } from './config.ts';
-import { boltLogger, SupervisedSocket } from './connection.ts';
+import { SupervisedSocket } from './connection.ts';
 import { deliverReply } from './deliver.ts';
+import { Desk } from './desk.ts';
 import { registerEvents } from './events.ts';
-import { createHttpReceiver, GatedApp, httpSurface } from './gate.ts';
+import { createApp, createHttpReceiver, type GatedApp, httpSurface } from './gate.ts';
 import { createInstallations, createSeal } from './installations.ts';
-import { clip } from './limits.ts';
-import { conversationOf, type Said, slackAddress, tenantOf, userIdOf, type Workspace } from './receive.ts';
+import { slackAddress, tenantOf, type Workspace } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
 import { registerSurfaces } from './surfaces.ts';
 import { createThreads } from './threads.ts';
-import { webClientOptions } from './web.ts';
 import { createWorkspaces } from './workspaces.ts';
 
 export type { SlackAdapterConfig } from './config.ts';
 
 const dayMs = 86_400_000;
-const longestText = 20_000;
-const longestRetryMs = 30_000;
+const longestPauseMs = 30_000;
 const forgottenAtOnce = 1_000;
 
 /** Slack over Socket Mode or HTTP, for one workspace or many. */
 export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterContext): Adapter<SlackMessage> {
   const { credentials } = config;
-  const { logger, store } = context;
+  const keepMs = config.retentionDays * dayMs;
   const seal = createSeal(config);
-  const installations = createInstallations(context, seal);
-  const workspaces = createWorkspaces(config, context, installations);
-  const stopping = new AbortController();
-  let verified = credentials.transport === 'oauth';
-  let failed = false;
-
-  const hand = ({ address, text, key, estimateCode }: Said) =>
-    context.accept({
-      address,
-      message: {
-        messageId: `slack:${tenantOf(address)}:${key}`,
-        conversationId: conversationOf(address),
-        userId: userIdOf(address),
-        text: clip(text, longestText),
-        receivedAt: context.now(),
-        ...(estimateCode === undefined ? {} : { estimateCode }),
-      },
-    });
-  const textsFor = async (address: Parameters<typeof workspaces.localeOf>[0]) =>
-    context.texts((await workspaces.localeOf(address)) ?? 'en');
-  const uninstalled = async (workspace: Workspace, event: string): Promise<void> => {
-    logger.warn({ event, tenant: tenantOf(workspace) }, 'the app was removed from a workspace');
-    if (credentials.transport !== 'oauth') failed = true;
-    await installations.remove(workspace);
-    for (const kind of ['thread', 'answer']) {
-      const entries = await store.list(`slack/${kind}/${tenantOf(workspace)}/`, forgottenAtOnce);
-      await Promise.all(entries.map((entry) => store.delete(entry.key)));
-    }
-  };
-
-  const clientOptions = () => webClientOptions(config, boltLogger(logger));
+  const parts = { config, context, installations: createInstallations(context, seal) };
+  const workspaces = createWorkspaces(parts);
   const socket =
-    credentials.transport === 'socket'
-      ? new SupervisedSocket({ appToken: credentials.appToken, clientOptions, context })
-      : undefined;
-  const web = credentials.transport === 'socket' ? undefined : createHttpReceiver(config, installations, context);
+    credentials.transport === 'socket' ? new SupervisedSocket(config, credentials.appToken, context) : null;
+  const web = credentials.transport === 'socket' ? null : createHttpReceiver({ ...parts, ...credentials });
   const receiver = socket ?? web;
-  if (receiver === undefined) throw new AppError('internal', 'no transport');
-  const authorize = async () => ({
-    botToken: credentials.transport === 'oauth' ? '' : credentials.botToken,
-    botUserId: workspaces.botUser() ?? '',
+  if (receiver === null) throw new AppError('internal', 'no transport');
+  const app = createApp(parts, receiver, workspaces.botUser);
+  const life = new Life({ app, socket, verify: workspaces.verify, logger: context.logger });
+  const desk = new Desk({ context, seal, workspaces, resolveThread: createThreads(context, keepMs) });
+  registerSurfaces(app, desk);
+  registerEvents(app, desk, async (workspace, event) => {
+    context.logger.warn({ event, tenant: tenantOf(workspace) }, 'the app was removed from a workspace');
+    if (credentials.transport !== 'oauth') life.fail();
+    await parts.installations.remove(workspace);
+    await forget(context, workspace);
   });
-  const app = new GatedApp(
-    {
-      receiver,
-      ...(credentials.transport === 'oauth' ? {} : { authorize }),
-      deferInitialization: true,
-      tokenVerificationEnabled: false,
-      convoStore: false,
-      ignoreSelf: false,
-      attachFunctionToken: false,
-      logger: boltLogger(logger),
-      clientOptions: clientOptions(),
-    },
-    context,
-  );
-  const surfaces = { context, seal, hand, textsFor };
-  registerSurfaces(app, surfaces);
-  const resolveThread = createThreads(context, config.retentionDays * dayMs);
-  registerEvents(app, { ...surfaces, resolveThread, botUser: workspaces.botUser, uninstalled });
-
-  const verify = async (): Promise<void> => {
-    for (const warning of await workspaces.verify()) logger.warn({ warning }, 'missing scope');
-    verified = true;
-  };
-  /** An unreachable platform must not keep the process from taking what arrives. */
-  const verifyLater = async (): Promise<void> => {
-    for (let pause = 1_000; !verified && !stopping.signal.aborted; pause = Math.min(longestRetryMs, pause * 2)) {
-      await wait(pause, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
-      await verify().catch((error: unknown) => logger.warn({ error }, 'token not verified'));
-    }
-  };
-
   return {
     name: 'slack',
     capabilities: { buttons: true, threads: true, updates: true, images: false, maximumBytes: 12_000 },
-    ...(web === undefined ? {} : { http: httpSurface(web, credentials.transport === 'oauth') }),
+    ...(web === null ? {} : { http: httpSurface(web, credentials.transport === 'oauth') }),
     async start() {
       if (config.ignoresSigningSecret)
-        logger.info({}, 'both SLACK_APP_TOKEN and SLACK_SIGNING_SECRET are set: Socket Mode is used');
-      await app.init();
-      await verify().catch((error: unknown) => {
-        if (error instanceof AppError && error.code === 'platform-refused') throw error;
-        logger.warn({ error }, 'token not verified');
-        void verifyLater();
-      });
-      await socket?.start();
+        context.logger.info({}, 'app token and signing secret are set: Socket Mode is used');
+      await life.start();
     },
-    async stop() {
-      stopping.abort();
-      await app.drain();
-      await socket?.stop();
-    },
-    status(): ConnectionStatus {
-      if (stopping.signal.aborted) return 'stopped';
-      if (failed || socket?.status === 'failed') return 'failed';
-      return verified && (socket === undefined || socket.status === 'connected') ? 'connected' : 'connecting';
-    },
+    stop: () => life.stop(),
+    status: () => life.status(),
     render: (reply) => renderReply(reply, { thread: '', ephemeral: false }, context.texts(reply.locale)).message,
     async deliver(address, reply, delivery) {
       const place = slackAddress.parse(address);
       const client = await workspaces.clientFor(place);
-      await deliverReply({ address: place, client, seal, delivery }, reply, {
-        ...context,
-        keepMs: config.retentionDays * dayMs,
-      });
+      await deliverReply({ address: place, client, seal, delivery }, reply, { ...context, keepMs });
     },
     profileLocale: (address) => workspaces.localeOf(slackAddress.parse(address)),
-    async check() {
-      const problems = await workspaces
-        .verify()
-        .catch((error: unknown) => [error instanceof Error ? error.message : 'failed']);
-      if (credentials.transport !== 'socket') return problems;
-      return [...problems, ...(await workspaces.checkAppToken())];
-    },
+    check: () => workspaces.check(),
   };
+}
+
+/** What is stored about threads and answers of a workspace; the rest expires. */
+async function forget({ store }: AdapterContext, workspace: Workspace): Promise<void> {
+  for (const kind of ['thread', 'answer']) {
+    const entries = await store.list(`slack/${kind}/${tenantOf(workspace)}/`, forgottenAtOnce);
+    await Promise.all(entries.map(({ key }) => store.delete(key)));
+  }
+}
+
+interface LifeParts {
+  readonly app: GatedApp;
+  readonly socket: SupervisedSocket | null;
+  readonly verify: () => Promise<readonly string[]>;
+  readonly logger: Logger;
+}
+
+/** From start to stop: verified token, connected socket, drained work. */
+class Life {
+  readonly #parts: LifeParts;
+  readonly #stopping = new AbortController();
+  #verified = false;
+  #failed = false;
+
+  constructor(parts: LifeParts) {
+    this.#parts = parts;
+  }
+
+  /** @throws AppError `platform-refused`; an unreachable platform does not keep the process from taking what arrives. */
+  async start(): Promise<void> {
+    await this.#parts.app.init();
+    await this.#check().catch((error: unknown) => {
+      if (error instanceof AppError && error.code === 'platform-refused') throw error;
+      this.#parts.logger.warn({ error }, 'token not verified');
+      void this.#checkLater();
+    });
+    await this.#parts.socket?.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#parts.app.drain();
+    await this.#parts.socket?.stop();
+  }
+
+  /** The only workspace removed the app: nothing can work any more. */
+  fail(): void {
+    this.#failed = true;
+  }
+
+  status(): ConnectionStatus {
+    const socket = this.#parts.socket?.status ?? 'connected';
+    if (this.#stopping.signal.aborted) return 'stopped';
+    if (this.#failed || socket === 'failed') return 'failed';
+    return this.#verified && socket === 'connected' ? 'connected' : 'connecting';
+  }
+
+  async #check(): Promise<void> {
+    for (const warning of await this.#parts.verify()) this.#parts.logger.warn({ warning }, 'missing scope');
+    this.#verified = true;
+  }
+
+  async #checkLater(): Promise<void> {
+    const { signal } = this.#stopping;
+    for (let pause = 1_000; !this.#verified && !signal.aborted; pause = Math.min(longestPauseMs, pause * 2)) {
+      await wait(pause, undefined, { signal, ref: false }).catch(() => undefined);
+      await this.#check().catch((error: unknown) => this.#parts.logger.warn({ error }, 'token not verified'));
+    }
+  }
 }

@@ -75,6 +75,17 @@ describe.each(['socket', 'http'] as const)('forms and tabs over %s', (mode) => {
     expect(bench.server.store.messages[0]).toMatchObject({ threadTs: target.ts, onlyFor: undefined });
   });
 
+  test('that thread is then open for the asker alone', async () => {
+    const thread = '1700000010.000300';
+    await bench.slack.interaction(
+      bench.make.messageShortcut('gpu_size_from_message', { ts: thread, text: 'unet 512' }),
+    );
+    await bench.slack.event(bench.make.message('batch 4', { thread }));
+    await bench.slack.event(bench.make.message('lunch?', { thread, user: 'U00FAKEUSER2' }));
+    expect(bench.accepted.map(({ message }) => message.text)).toEqual(['unet 512', 'batch 4']);
+    expect(new Set(bench.accepted.map(({ message }) => message.conversationId)).size).toBe(1);
+  });
+
   test('where the bot is no member, the message shortcut answers the asker alone', async () => {
     const target = { ts: '1700000010.000200', text: 'unet 512' };
     const payload = bench.make.messageShortcut('gpu_size_from_message', target, { channel: 'C00OTHERCHAN' });
