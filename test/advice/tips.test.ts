@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Tip } from '../../src/advice/recommendation.ts';
 import type { Workload } from '../../src/estimator/workload.ts';
 import { ask } from './ask.ts';
-import { toyEstimate, toyWorkload } from './toy-estimator.ts';
+import { toyEstimate, toySeconds, toyWorkload } from './toy-estimator.ts';
 
 const GIB = 2 ** 30;
 const ids = (tips: readonly Tip[]) => tips.map((tip) => tip.id);
@@ -77,6 +77,8 @@ describe('a tip is shown only when it applies', () => {
     expect(idsOf({ gradientCheckpointing: true })).not.toContain('checkpointing');
     expect(idsOf({ frozenBackbone: true })).not.toContain('frozen-backbone');
     expect(idsOf({ outputStride: 16 })).not.toContain('output-stride');
+    const swin = { implementation: 'mmseg', architecture: 'upernet', backbone: 'swin-t', options: {} } as const;
+    expect(idsOf({ model: swin })).not.toContain('output-stride');
     expect(idsOf({})).not.toContain('sdpa');
     const smp = { implementation: 'smp', architecture: 'unet', backbone: 'resnet34', options: {} } as const;
     expect(idsOf({ model: smp })).not.toContain('checkpointing');
@@ -107,6 +109,28 @@ describe('a tip is shown only when it applies', () => {
     const found = tip(ask({}, { estimate: heavy }).tips, 'sliding-validation');
     expect(found.values).toMatchObject({ slidingGiB: 1 });
     expect(idsOf({})).not.toContain('sliding-validation');
+  });
+
+  test('a fused optimizer where the step is the peak', () => {
+    const stepping = (workload: Workload) => {
+      const made = toyEstimate(workload);
+      const saved = workload.optimizerStep === 'fused' ? GIB : 0;
+      const bytes = { ...made.bytes, allocatedPeak: made.bytes.allocatedPeak - saved };
+      return { ...made, bytes, peak: { ...made.peak, phase: 'step' as const } };
+    };
+    expect(tip(ask({}, { estimate: stepping }).tips, 'fused-optimizer').savesGiB).toBeCloseTo(1, 6);
+    expect(idsOf({})).not.toContain('fused-optimizer');
+  });
+
+  test('channels-last only in 16 bit, by the time that the estimator gives it', () => {
+    const seconds: typeof toySeconds = (estimate, gpu, options) => {
+      const [low, high] = toySeconds(estimate, gpu, options);
+      return 'channelsLast' in options && options.channelsLast === true ? [low * 0.7, high * 0.7] : [low, high];
+    };
+    const asked = { workload: { precision: 'fp16' } } as const;
+    expect(tip(ask(asked, { secondsPerIteration: seconds }).tips, 'channels-last').timeFactor).toBeCloseTo(0.7, 6);
+    expect(ids(ask(asked).tips)).not.toContain('channels-last');
+    expect(ids(ask({}, { secondsPerIteration: seconds }).tips)).not.toContain('channels-last');
   });
 
   test('several GPUs: what sharding would save; without peer-to-peer, one card that accumulates', () => {

@@ -78,8 +78,12 @@ const accumulation: TipRule = (input) => {
   });
 };
 
+/** Only dilated convolutional backbones have the choice. */
+const DILATED = /^(resnet|resnext|resnest|mobilenet|xception|se_res|timm-res)/;
+
 const outputStride: TipRule = (input) => {
   const base = baseOf(input);
+  if (!DILATED.test(base.model.backbone ?? '')) return undefined;
   const now = base.outputStride ?? base.model.options['outputStride'] ?? 8;
   if (now !== 8) return undefined;
   const change = { outputStride: 16 } as const;
@@ -112,8 +116,14 @@ const frozenBackbone: TipRule = (input) => {
   });
 };
 
+/** Networks that are trained without an auxiliary head (mmseg 1.2.2, transformers 5, smp 0.6.0). */
+const WITHOUT_AUXILIARY_HEAD =
+  /^(segformer|segnext|segmenter|mask2former|maskformer|oneformer|eomt|maskrcnn|hrnet|sam)/;
+
 const auxiliaryHead: TipRule = (input) => {
-  if (baseOf(input).auxiliaryHead === false) return undefined;
+  const { auxiliaryHead: now, model } = baseOf(input);
+  if (now === false || WITHOUT_AUXILIARY_HEAD.test(model.architecture) || model.implementation === 'smp')
+    return undefined;
   return propose(input, {
     id: 'auxiliary-head',
     change: { auxiliaryHead: false },
@@ -140,7 +150,8 @@ const setToNone: TipRule = (input) => {
 };
 
 const fusedOptimizer: TipRule = (input) => {
-  if (baseOf(input).optimizerStep === 'fused') return undefined;
+  // Temporaries of the step matter only where the step is the peak.
+  if (baseOf(input).optimizerStep === 'fused' || input.asked.peak.phase !== 'step') return undefined;
   return propose(input, { id: 'fused-optimizer', change: { optimizerStep: 'fused' }, lossless: true });
 };
 
