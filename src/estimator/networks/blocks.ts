@@ -1,5 +1,6 @@
 import { type Activation, activate } from '../tape/ops-activation.ts';
-import { batchNorm, type ConvOptions, conv2d } from '../tape/ops-layers.ts';
+import { permute } from '../tape/ops-core.ts';
+import { batchNorm, type ConvOptions, conv2d, layerNorm } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 
@@ -62,4 +63,9 @@ export function sizeOf(x: Tensor): readonly [number, number] {
 
 export function channelsOf(x: Tensor): number {
   return x.shape[1] ?? 1;
+}
+
+/** LayerNorm over the channels of B×C×H×W. */
+export function layerNorm2d(t: Tape, name: string, x: Tensor): Tensor {
+  return t.call(name, x, () => permute(t, layerNorm(t, permute(t, x, [0, 2, 3, 1])), [0, 3, 1, 2]));
 }

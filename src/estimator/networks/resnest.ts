@@ -25,14 +25,22 @@ export function resnest(t: Tape, image: Tensor, options: ResNestOptions): readon
     contractDilation: true,
     averageDown: 'always',
     middle: (tape, x, { width, stride, dilation }) => {
-      const attended = tape.call('conv2', x, () => splitAttention(tape, x, width, dilation));
+      const attended = tape.call('conv2', x, () => splitAttention(tape, x, { width, dilation }));
       return stride === 1 ? attended : averagePool(tape, attended, { kernel: 3, stride, padding: 1 });
     },
   };
   return resnet(t, image, resnetOptions).stages;
 }
 
-function splitAttention(t: Tape, x: Tensor, width: number, dilation: number): Tensor {
+export interface SplitAttention {
+  readonly width: number;
+  readonly dilation: number;
+  /** Order of the product: timm writes `features * weights`, MMSegmentation the reverse. */
+  readonly featuresFirst?: boolean;
+}
+
+/** Split attention of radix 2 in place of a 3×3 convolution. */
+export function splitAttention(t: Tape, x: Tensor, { width, dilation, featuresFirst = false }: SplitAttention): Tensor {
   const inner = Math.max((channelsOf(x) * RADIX) / 4, 32);
   const spatial = { out: width * RADIX, kernel: 3, padding: dilation, dilation, groups: RADIX } as const;
   const features = relu(t, batchNorm(t, conv2d(t, x, spatial)));
@@ -43,7 +51,7 @@ function splitAttention(t: Tape, x: Tensor, width: number, dilation: number): Te
   const squeezed = relu(t, batchNorm(t, conv2d(t, pooled, { out: inner, kernel: 1, bias: true })));
   const scores = conv2d(t, squeezed, { out: width * RADIX, kernel: 1, bias: true });
   const weights = reshape(t, radixSoftmax(t, scores), [batch, RADIX, width, 1, 1]);
-  const out = sum(t, multiply(t, weights, splits), [1], false);
+  const out = sum(t, featuresFirst ? multiply(t, splits, weights) : multiply(t, weights, splits), [1], false);
   t.keep(features, weights, squeezed);
   return out;
 }

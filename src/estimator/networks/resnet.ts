@@ -1,11 +1,11 @@
 import { relu } from '../tape/ops-activation.ts';
-import { addInPlace } from '../tape/ops-core.ts';
+import { addInPlace, pad } from '../tape/ops-core.ts';
 import { averagePool, batchNorm, conv2d, frozenBatchNorm, maxPool } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 
 export interface ResNetOptions {
-  readonly depth: 18 | 34 | 50 | 101 | 152 | 200;
+  readonly depth: keyof typeof BLOCKS;
   /** `plain`: one 7×7; `deep`: three 3×3 (ResNetV1c / V1d). */
   readonly stem: 'plain' | 'deep';
   readonly stemWidths?: readonly [number, number, number];
@@ -19,8 +19,11 @@ export interface ResNetOptions {
   readonly multiGrid?: readonly number[];
   readonly groups?: number;
   readonly widthPerGroup?: number;
-  /** Downsampling by average pooling before a stride-1 projection (V1d); `always`: also where the stride is 1, which still copies (MMSegmentation). */
-  readonly averageDown?: boolean | 'always';
+  /**
+   * Downsampling by average pooling before a stride-1 projection (V1d); `always`: also where the stride is 1, which
+   * still copies (MMSegmentation); `same`: where a stride became a dilation, on a padded copy (timm).
+   */
+  readonly averageDown?: boolean | 'always' | 'same';
   /** Replaces the 3×3 convolution of a bottleneck, its norm and activation (split attention). */
   readonly middle?: (
     t: Tape,
@@ -36,12 +39,15 @@ export interface ResNetOptions {
 }
 
 const BLOCKS = {
+  14: [1, 1, 1, 1],
   18: [2, 2, 2, 2],
+  26: [2, 2, 2, 2],
   34: [3, 4, 6, 3],
   50: [3, 4, 6, 3],
   101: [3, 4, 23, 3],
   152: [3, 8, 36, 3],
   200: [3, 24, 36, 3],
+  269: [3, 30, 48, 8],
 } as const;
 
 /** Feature maps of the four stages (and the stem before pooling as `stem`). He et al. 2016, in the layout that torchvision and MMSegmentation share. */
@@ -97,6 +103,7 @@ export function resnetStage(t: Tape, x: Tensor, stage: number, options: ResNetOp
         planes: 64 * 2 ** stage,
         stride: index === 0 ? stride : 1,
         dilation: blockDilation(options, { stage, index, dilation }),
+        stageDilation: dilation,
       };
       const input = feature;
       feature = t.call('', input, () => residual(t, input, block, options));
@@ -115,12 +122,14 @@ interface Block {
   readonly planes: number;
   readonly stride: number;
   readonly dilation: number;
+  /** Dilation of the stage, before the first block's is contracted. */
+  readonly stageDilation?: number;
 }
 
 /** One residual block; the last ReLU lies outside the checkpointed part (mmcv). */
 export function residual(t: Tape, x: Tensor, block: Block, options: ResNetOptions): Tensor {
   const sum = t.checkpoint(options.checkpoint === true && x.requiresGrad, [x], () => {
-    const expansion = options.depth >= 50 ? 4 : 1;
+    const expansion = options.depth === 18 || options.depth === 34 ? 1 : 4;
     const main = expansion === 4 ? bottleneck(t, x, block, options) : basic(t, x, block, options);
     const projected = block.stride !== 1 || x.shape[1] !== block.planes * expansion;
     const identity = projected ? projection(t, x, { ...block, out: block.planes * expansion }, options) : x;
@@ -161,8 +170,19 @@ function basic(t: Tape, x: Tensor, { planes, stride, dilation }: Block, options:
 
 function projection(t: Tape, x: Tensor, block: Block & { out: number }, options: ResNetOptions): Tensor {
   return t.call('downsample', x, () => {
-    const averaged = options.averageDown === 'always' || (options.averageDown === true && block.stride !== 1);
+    const averages = options.averageDown === true || options.averageDown === 'same';
+    const averaged = options.averageDown === 'always' || (averages && block.stride !== 1);
+    if (options.averageDown === 'same' && block.stride === 1 && (block.stageDilation ?? 1) > 1)
+      return norm(t, conv2d(t, pooledInPlace(t, x), { out: block.out, kernel: 1 }), options);
     const pooled = averaged ? averagePool(t, x, { kernel: block.stride, stride: block.stride, ceil: true }) : x;
     return norm(t, conv2d(t, pooled, { out: block.out, kernel: 1, stride: averaged ? 1 : block.stride }), options);
   });
+}
+
+/** 2×2 average at stride 1, its input padded by one row and column. */
+function pooledInPlace(t: Tape, x: Tensor): Tensor {
+  const [batch = 1, channels = 1, height = 1, width = 1] = x.shape;
+  return t.call('', x, () =>
+    averagePool(t, pad(t, x, [batch, channels, height + 1, width + 1]), { kernel: 2, stride: 1 }),
+  );
 }

@@ -8,8 +8,10 @@ import { mobilenetV2Encoders } from './encoder-mobilenet-v2.ts';
 import { mobileoneEncoders } from './encoder-mobileone.ts';
 import { resnetEncoders } from './encoder-resnet.ts';
 import { senetEncoders } from './encoder-senet.ts';
+import { timmConvnextEncoders } from './encoder-timm-convnext.ts';
 import { timmEfficientnetEncoders } from './encoder-timm-efficientnet.ts';
 import { timmMobileEncoders } from './encoder-timm-mobile.ts';
+import { timmResnetEncoders } from './encoder-timm-resnet.ts';
 import { vggEncoders } from './encoder-vgg.ts';
 import { xceptionEncoders } from './encoder-xception.ts';
 
@@ -26,6 +28,8 @@ const ENCODERS: EncoderTable = {
   ...senetEncoders,
   ...timmEfficientnetEncoders,
   ...timmMobileEncoders,
+  ...timmConvnextEncoders,
+  ...timmResnetEncoders,
   ...vggEncoders,
   ...xceptionEncoders,
 };

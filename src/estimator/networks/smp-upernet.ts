@@ -1,8 +1,8 @@
-import { add, concat, permute } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, layerNorm, resize } from '../tape/ops-layers.ts';
+import { add, concat } from '../tape/ops-core.ts';
+import { adaptiveAveragePool, resize } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
-import { sizeOf } from './blocks.ts';
+import { layerNorm2d, sizeOf } from './blocks.ts';
 import { type Network, optionNumber } from './network.ts';
 import { convRelu, decoderNorm } from './smp-blocks.ts';
 import { encoderRequest, smpModel, unsupported } from './smp-model.ts';
@@ -10,11 +10,6 @@ import { encoderRequest, smpModel, unsupported } from './smp-model.ts';
 interface UperOptions {
   readonly out: number;
   readonly norm: boolean;
-}
-
-/** LayerNorm over the channels of B×C×H×W. */
-export function layerNorm2d(t: Tape, name: string, x: Tensor): Tensor {
-  return t.call(name, x, () => permute(t, layerNorm(t, permute(t, x, [0, 2, 3, 1])), [0, 3, 1, 2]));
 }
 
 function pyramidPooling(t: Tape, x: Tensor, { out, norm }: UperOptions): Tensor {

@@ -139,22 +139,30 @@ export function addInPlace(t: Tape, a: Tensor, b: Tensor): Tensor {
 const productRule: BackwardRule = (walk, node) => {
   const output = node.outputs[0];
   if (output === undefined) return;
-  for (let index = 0; index < node.inputs.length; index += 1) emitProduct(walk, node, index);
+  const products = node.inputs.map((input) =>
+    input.edge === null ? undefined : walk.fresh(output.shape, output.dtype),
+  );
+  products.forEach((product, index) => {
+    if (product !== undefined) emitFitted(walk, node, { index, product });
+  });
 };
 
-/** grad × other operand, then a sum where the input was broadcast, a cast where it is narrower. */
-function emitProduct(walk: GradientWalk, node: Node, index: number): void {
+function emitFitted(walk: GradientWalk, node: Node, { index, product }: { index: number; product: Grad }): void {
   const input = node.inputs[index];
   const output = node.outputs[0];
-  if (input === undefined || input.edge === null || output === undefined) return;
-  if (sameShape(input.shape, output.shape) && input.dtype === output.dtype) {
-    emitFresh(walk, node, index);
-    return;
+  if (input === undefined || output === undefined) return;
+  let grad = product;
+  if (!sameShape(input.shape, output.shape)) {
+    const reduced = walk.fresh(input.shape, output.dtype);
+    walk.release(grad.buffer);
+    grad = reduced;
   }
-  const full = walk.fresh(output.shape, output.dtype);
-  if (sameShape(input.shape, output.shape)) walk.emit(index, walk.fresh(input.shape, input.dtype));
-  else emitReduced(walk, node, index);
-  walk.release(full.buffer);
+  if (input.dtype !== output.dtype) {
+    const narrowed = walk.fresh(input.shape, input.dtype);
+    walk.release(grad.buffer);
+    grad = narrowed;
+  }
+  walk.emit(index, grad);
 }
 
 /** What an in-place product overwrites is copied first when the other operand's gradient needs it. */
