@@ -5,7 +5,7 @@
 
 import { toGpuSpec } from '../../catalog/gpu-names.ts';
 import type { Catalog } from '../../catalog/index.ts';
-import type { GpuRow, InstanceRow } from '../../catalog/rows.ts';
+import type { GpuRow, InstanceRow, PriceRow } from '../../catalog/rows.ts';
 import type { Estimate, GpuSpec } from '../../src/estimator/estimate-result.ts';
 import type { Workload } from '../../src/estimator/workload.ts';
 
@@ -47,14 +47,34 @@ interface Quote {
   readonly onDemandCny: number;
 }
 
+interface Listed {
+  readonly rows: ReadonlyMap<string, PriceRow>;
+  readonly sold: ReadonlySet<string>;
+}
+
+const listedOf = new WeakMap<Catalog, Listed>();
+
+/** The price rows by type and region, and every type that any row or dated quotation prices somewhere. */
+function listed({ catalog }: World): Listed {
+  const known = listedOf.get(catalog);
+  if (known !== undefined) return known;
+  const { rows, observations } = catalog.prices;
+  const dated = observations.filter((one) => one.checkedOn !== null && one.regions.length > 0);
+  const made = {
+    rows: new Map(rows.map((row) => [`${row.instanceType} ${row.region}`, row])),
+    sold: new Set([...rows, ...dated].map((row) => row.instanceType)),
+  };
+  listedOf.set(catalog, made);
+  return made;
+}
+
 function quoteOf(world: World, type: string, region: string, chargeType: string): Quote | null {
-  const { rows, observations } = world.catalog.prices;
-  for (const row of rows) {
-    if (row.instanceType !== type || row.region !== region) continue;
+  const row = listed(world).rows.get(`${type} ${region}`);
+  if (row !== undefined) {
     const cny = row.currency === 'USD' ? row.amountPerHour * world.usdCny : row.amountPerHour;
     return { cny, onDemandCny: cny };
   }
-  const seen = observations.filter(
+  const seen = world.catalog.prices.observations.filter(
     (one) => one.checkedOn !== null && one.instanceType === type && one.regions.includes(region),
   );
   const last = seen[seen.length - 1];
@@ -66,11 +86,7 @@ function quoteOf(world: World, type: string, region: string, chargeType: string)
 }
 
 function isSoldSomewhere(world: World, type: string): boolean {
-  const { rows, observations } = world.catalog.prices;
-  return (
-    rows.some((row) => row.instanceType === type) ||
-    observations.some((one) => one.checkedOn !== null && one.instanceType === type && one.regions.length > 0)
-  );
+  return listed(world).sold.has(type);
 }
 
 function isWithinBudget(world: World, question: Question, quote: Quote, seconds: readonly [number, number]): boolean {
