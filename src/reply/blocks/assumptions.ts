@@ -52,7 +52,10 @@ function libraryText(estimate: Estimate, facts: Facts, words: Words): string {
   const others = (facts.libraries ?? [])
     .filter(({ allocatedBytes }) => Math.abs(allocatedBytes / own - 1) > OTHER_LIBRARY_DIFFERS)
     .map((one) => words.answer.assumed.other(words.answer.libraries[one.implementation], gib(one.allocatedBytes)));
-  return words.answer.assumed.library(words.answer.libraries[estimate.model.implementation], others.join(', '));
+  return words.answer.assumed.library(
+    words.answer.libraries[estimate.model.implementation],
+    others.join(words.locale === 'zh' ? '，' : ', '),
+  );
 }
 
 function workloadText(workload: Workload, field: Field): string {

@@ -34,7 +34,7 @@ function isKnown(id: string, words: Words): id is keyof Words['tips']['tips'] {
 }
 
 /** Below this a change of speed is inside the estimate's own range. */
-const NOTICEABLE = 0.03;
+const NOTICEABLE = 0.06;
 
 function timeText(factor: number, words: Words): readonly string[] {
   if (Math.abs(factor - 1) < NOTICEABLE) return [];
