@@ -1,11 +1,13 @@
 import type { ModelSpec } from '../workload.ts';
 import { hfSegformer } from './hf-segformer.ts';
 import { hfUpernet } from './hf-upernet.ts';
+import { maskRcnnNetworks } from './mask-rcnn.ts';
 import { attentionNetworks } from './mmseg-attention.ts';
 import { bisenetV1Networks } from './mmseg-bisenet-v1.ts';
 import { bisenetV2Networks } from './mmseg-bisenet-v2.ts';
 import { cgnetNetworks } from './mmseg-cgnet.ts';
 import { classicNetworks } from './mmseg-classic.ts';
+import { ddrnetNetworks } from './mmseg-ddrnet.ts';
 import { mmsegDpt } from './mmseg-dpt.ts';
 import { erfnetNetworks } from './mmseg-erfnet.ts';
 import { fastScnnNetworks } from './mmseg-fast-scnn.ts';
@@ -14,6 +16,7 @@ import { semanticFpnNetworks } from './mmseg-fpn.ts';
 import { icnetNetworks } from './mmseg-icnet.ts';
 import { lrasppNetworks } from './mmseg-lraspp.ts';
 import { ocrNetworks } from './mmseg-ocr.ts';
+import { pidnetNetworks } from './mmseg-pidnet.ts';
 import { pointRendNetworks } from './mmseg-pointrend.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
 import { mmsegSegmenter } from './mmseg-segmenter.ts';
@@ -26,10 +29,13 @@ import type { Network } from './network.ts';
 import { smpNetworks } from './smp.ts';
 import { torchvisionSegmentation } from './torchvision-segmentation.ts';
 import { milesialNetworks } from './unet-milesial.ts';
+import { originalUnetNetworks } from './unet-original.ts';
 
 const NETWORKS: Readonly<Record<string, Network>> = {
   ...attentionNetworks,
   ...classicNetworks,
+  ...ddrnetNetworks,
+  ...pidnetNetworks,
   ...bisenetV1Networks,
   ...bisenetV2Networks,
   ...cgnetNetworks,
@@ -51,9 +57,11 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...mmsegSetr,
   ...smpNetworks,
   ...milesialNetworks,
+  ...originalUnetNetworks,
   ...torchvisionSegmentation,
   ...hfSegformer,
   ...hfUpernet,
+  ...maskRcnnNetworks,
 };
 
 /** The network of a model, or undefined where no family covers it. */

@@ -1,14 +1,13 @@
 import { prelu, relu, sigmoid } from '../tape/ops-activation.ts';
-import { add, concat, constant, multiply, reshape, scale } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, averagePool, batchNorm, conv2d, sum } from '../tape/ops-layers.ts';
+import { add, concat, multiply, reshape } from '../tape/ops-core.ts';
+import { adaptiveAveragePool, averagePool, batchNorm, conv2d } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
-import { crossEntropy } from '../tape/ops-loss.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf } from './blocks.ts';
 import { feature } from './mmseg-heads.ts';
-import type { LossTerm } from './mmseg-loss.ts';
 import { classify, encoderDecoder, type Head, plainTraining, type Segmentor } from './mmseg-segmentor.ts';
+import { weightedCrossEntropy } from './mmseg-weighted-loss.ts';
 import type { Network, Run } from './network.ts';
 
 const POOL = { kernel: 3, stride: 2, padding: 1 } as const;
@@ -94,27 +93,6 @@ function cgnetMaps(t: Tape, image: Tensor, checkpoint: boolean): readonly Tensor
   t.keep(half, quarter, first, down1, second, down2);
   return [first, second, third];
 }
-
-/** Cross entropy with class weights: the mean is taken over the weights of the pixels. */
-const weightedCrossEntropy: LossTerm = (t, logits, label) => {
-  const [batch = 1, classes = 1] = logits.shape;
-  const weights = constant(t, 'new_tensor', [classes], 'float');
-  const map = crossEntropy(t, logits, label, false, weights);
-  const perImage = Array.from({ length: batch }, () => constant(t, 'index', label.shape.slice(1), 'float'));
-  t.keep(...perImage);
-  const stacked = constant(t, 'stack', label.shape, 'float');
-  t.keep(...perImage);
-  const divisor = constant(t, 'sum', [], 'float');
-  const total = sum(
-    t,
-    map,
-    map.shape.map((_, axis) => axis),
-    false,
-  );
-  const average = multiply(t, total, divisor, { name: 'div' });
-  t.keep(map, stacked, weights);
-  return scale(t, average);
-};
 
 /** FCNHead without convolutions and dropout. */
 function classifier(numClasses: number): Head {

@@ -1,9 +1,9 @@
 import { sigmoid } from '../tape/ops-activation.ts';
 import { constant, multiply, reshape, scale, shift } from '../tape/ops-core.ts';
+import { indexed } from '../tape/ops-index.ts';
 import { mean, resize, sum } from '../tape/ops-layers.ts';
 import { accuracy, crossEntropy } from '../tape/ops-loss.ts';
-import { emitFresh } from '../tape/rules.ts';
-import { type BackwardRule, elements, type Tensor } from '../tape/storage.ts';
+import { elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { LossName } from '../workload.ts';
 
@@ -120,30 +120,12 @@ function sortedProbabilities(t: Tape, logits: Tensor, label: Tensor, valid: Tens
   return [...sorted, chosen, copied];
 }
 
-/** A copy by a mask over channels; backward scatters into zeros. */
-const maskRule: BackwardRule = (walk, node) => {
-  const [input] = node.inputs;
-  if (input === undefined || input.edge === null) return;
-  const zeros = walk.fresh(input.shape, input.dtype);
-  emitFresh(walk, node, 0);
-  walk.release(zeros.buffer);
-};
-
-function maskedCopy(t: Tape, x: Tensor): Tensor {
-  t.begin('index', [x]);
-  const storage = t.allocate(x.shape, x.dtype);
-  return t.result(
-    { storage, shape: x.shape, dtype: x.dtype },
-    { name: 'index', inputs: [x], saved: [], rule: maskRule },
-  );
-}
-
 /** `DiceLoss` of MMSegmentation 1.2.2 with its defaults: sigmoid of every class, squared denominator. */
 export function mmsegDice(t: Tape, logits: Tensor, label: Tensor): Tensor {
   const [batch = 1, classes = 1, height = 1, width = 1] = logits.shape;
   const hot = oneHot(t, label, classes);
   const active = sigmoid(t, logits);
-  const prediction = maskedCopy(t, active);
+  const prediction = indexed(t, active, active.shape);
   const flat = reshape(t, prediction, [batch, classes * height * width]);
   const chosen = constant(t, 'index', logits.shape, 'long');
   const truth = constant(t, 'to', flat.shape, 'float');
