@@ -128,6 +128,10 @@ function describe(reading: Reading, card: Named): GpuSpan {
 /** 24G 的卡, a 12 GB card, 8GB gpu, 显存只有 8G: a card known by its memory alone. */
 const MEMORY_ONLY =
   /(?:(?<![\d.x])(\d{1,3}) ?(?:张|块|个|x) ?)?(?<![\d.])(\d{1,3}(?:\.\d{1,2})?) ?-?(?:g|gb|gib|gigs?) ?(?:(?:v?ram|显存|memory|of v?ram) ?)?(?:的)? ?(?:显卡|独显|卡(?!上跑了)|gpus?\b|cards?\b|graphics card)|(?:显存|v?ram) ?(?:只有|就|是|有|为|大小|:|=) ?(?:only )?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib)(?![a-z0-9])|(?:只有|就|我有|手上有|手头有|have|only have|got) ?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib) ?(?:的)? ?(?:显存|v?ram)/g;
+/** "24G 够吗", "is 16 GB enough", "fits in 12GB": the memory that somebody has, without the word card. */
+const MEMORY_ENOUGH =
+  /(?<![\d.])(\d{1,3}) ?(?:g|gb|gib)(?: ?(?:的)?(?:显存|v?ram|gpu memory|memory))? ?(?:够|能(?:跑|训|放|不能)|放得下|跑得动|行不行|行吗|可以吗|悬|(?:is )?enough|ok\?|suffic)|\b(?:is|are|will|would) (\d{1,3}) ?(?:g|gb|gib)(?: of (?:v?ram|memory))? (?:enough|ok|okay|sufficient|be enough|do|fine)|\b(?:fits?|fit it|run|train|squeeze it) (?:in|into|on|with|within) (\d{1,3}) ?(?:g|gb|gib)(?![a-z])/g;
+
 const SINGLE_BEFORE = /(?:单张?|single|one|an?|1张|my|我的) ?$/;
 
 function memoryOnly(reading: Reading): readonly GpuSpan[] {
@@ -140,6 +144,26 @@ function memoryOnly(reading: Reading): readonly GpuSpan[] {
     const count = groups[0] === '' || groups[0] === undefined ? (single ? 1 : null) : Number(groups[0]);
     return [{ start, end, gpu: { memoryGiB }, count }];
   });
+}
+
+function memoryEnough(reading: Reading): readonly GpuSpan[] {
+  return take(reading, MEMORY_ENOUGH).flatMap(({ start, end, groups }) => {
+    const memoryGiB = plausible(groups.find((group) => group !== '') ?? '');
+    return memoryGiB === null ? [] : [{ start, end, gpu: { memoryGiB }, count: null }];
+  });
+}
+
+/** What "10G 显存" alone leaves open, as typed: memory that is there, or memory that is needed. */
+export function unclearMemory(reading: Reading): string | null {
+  const found = find(reading, /(?<![\d.])\d{1,3} ?(?:g|gb|gib) ?(?:的)?(?:显存|v?ram)/g)[0];
+  if (
+    found === undefined ||
+    /(?:要|需|占|吃|用了?|花|约|左右|多|need|take|use|about|see|over|at)[^,.;]{0,6}$/.test(
+      before(reading.text, found.start, 10),
+    )
+  )
+    return null;
+  return found.all;
 }
 
 function instances(reading: Reading): readonly GpuSpan[] {
@@ -176,11 +200,8 @@ export function readGpuMentions(reading: Reading, vocabulary: Vocabulary): GpuRe
   const cards = named(reading, vocabulary);
   const claimed = cards.filter((card) => isClaim(reading, card, machines));
   const described = cards.filter((card) => !claimed.includes(card)).map((card) => describe(reading, card));
-  const mentions = [...machines, ...described, ...memoryOnly(reading)].sort((a, b) => a.start - b.start);
+  const mentions = [...machines, ...described, ...memoryOnly(reading), ...memoryEnough(reading)].sort(
+    (a, b) => a.start - b.start,
+  );
   return { mentions, claimed };
-}
-
-/** Positions only, for rules that look at the words around cards. */
-export function hasCard(reading: Reading, vocabulary: Vocabulary): boolean {
-  return vocabulary.gpus.find(reading.text).length > 0 || find(reading, INSTANCE).length > 0;
 }

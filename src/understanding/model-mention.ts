@@ -19,6 +19,10 @@ export interface ModelReading {
 
 const NOTHING: ModelReading = { slots: {}, ambiguities: [], unknownNames: [], typed: [], recipe: false };
 
+/** Confidences of src/understanding/names/mention.ts. */
+const UNSURE = 0.5;
+const UNKNOWN = 0.3;
+
 /** Sizes without a family (b0 … b5) and the families that have them. */
 const VARIANT_FAMILIES = ['segformer', 'efficientnet'] as const;
 const BARE_VARIANT = /^b[0-7]$/;
@@ -66,7 +70,8 @@ function askVariant(typed: string): Ambiguity {
 }
 
 function askAlternatives(mention: ModelMention): Ambiguity {
-  const names = [mention.architecture ?? mention.backbone ?? mention.text, ...mention.alternatives];
+  const first = mention.architecture ?? mention.backbone;
+  const names = [...(first === null ? [] : [first]), ...mention.alternatives];
   return {
     slot: 'model',
     typed: mention.text,
@@ -106,6 +111,19 @@ function readVariant(mention: ModelMention, held: Slots): Pick<ModelReading, 'sl
   return { slots: { backbone: typed }, ambiguities: [askVariant(typed)] };
 }
 
+/** Networks that are built on HRNet, whose widths are said without its name ("ocrnet w48"). */
+const ON_HRNET = new Set(['ocrnet', 'hrnet', 'fcn']);
+const WIDTH = /(?<![a-z\d-])w(18s?|32|40|48|64)(?![\da-z])/;
+
+/** "ocrnet w48", or "w32 呢" beside a held HRNet. */
+function withWidth(reading: Reading, slots: Slots, held: Slots): Slots {
+  const width = WIDTH.exec(reading.rest)?.[1];
+  const model = slots.model ?? held.model ?? '';
+  const heldWidth = slots.model === undefined && held.backbone?.startsWith('hrnet') === true;
+  if (width === undefined || slots.backbone !== undefined || !(ON_HRNET.has(model) || heldWidth)) return slots;
+  return { ...slots, backbone: `hrnet-w${width.replace('18s', '18-small')}` };
+}
+
 /** A network named after its size was held ("b5", then "segformer"): the size joins its family. */
 function joinHeldVariant(slots: Slots, held: Slots): Slots {
   if (slots.model === undefined || slots.backbone !== undefined || !BARE_VARIANT.test(held.backbone ?? ''))
@@ -114,10 +132,16 @@ function joinHeldVariant(slots: Slots, held: Slots): Slots {
   return { ...slots, backbone: `${family}-${held.backbone}` };
 }
 
+/** A word as near to one network as to another. */
+function isUnsure({ architecture, backbone, alternatives }: ModelMention): boolean {
+  return architecture === null && backbone === null && alternatives.length > 0;
+}
+
 /** Not inside what was already read, and a bare size stands as one word: "-b 4" is a batch. */
-function isMeant(reading: Reading, { start, end, architecture, backbone, text }: ModelMention): boolean {
+function isMeant(reading: Reading, mention: ModelMention): boolean {
+  const { start, end, architecture, backbone, text } = mention;
   if (reading.rest.slice(start, end).includes(FILLER)) return false;
-  return architecture !== null || backbone !== null || /^[a-z]-?\d$/i.test(text);
+  return architecture !== null || backbone !== null || isUnsure(mention) || /^[a-z]-?\d$/i.test(text);
 }
 
 /** Longer plain mentions have other words between head and backbone. */
@@ -137,20 +161,25 @@ function nameSpans({ form, text, start, end }: ModelMention): readonly Span[] {
 /** Networks of the message: the one that is meant, and what else was named. */
 export function readModel(reading: Reading, held: Slots): ModelReading {
   const mentions = findModelMentions(reading.cased).filter((mention) => isMeant(reading, mention));
-  const chosen = choose(reading, candidatesOf(mentions))?.value;
+  const unsure = mentions.filter(isUnsure);
+  const chosen = choose(reading, candidatesOf(mentions.filter((mention) => !isUnsure(mention))))?.value;
   erase(reading, mentions.flatMap(nameSpans));
   if (chosen === undefined) {
-    const backbone = resized(reading.text, held);
-    return backbone === null ? NOTHING : { ...NOTHING, slots: { backbone }, typed: [backbone] };
+    const backbone = resized(reading.text, held) ?? withWidth(reading, {}, held).backbone;
+    const asks = unsure.map(askAlternatives);
+    return backbone === undefined
+      ? { ...NOTHING, ambiguities: asks }
+      : { ...NOTHING, slots: { backbone }, typed: [backbone] };
   }
   const typed = mentions.map(({ text }) => text.toLowerCase());
   const common = { typed, recipe: chosen.form === 'config', unknownNames: unknownNames(mentions) };
   if (chosen.architecture === null && chosen.backbone === null) return { ...common, ...readVariant(chosen, held) };
-  const asks = chosen.alternatives.length > 0 && chosen.confidence <= 0.5 ? [askAlternatives(chosen)] : [];
-  const slots = joinHeldVariant(combine(chosen, mentions), held);
+  const open = chosen.alternatives.length > 0 && chosen.confidence <= UNSURE;
+  const asks = open ? [askAlternatives(chosen)] : chosen.architecture === null ? unsure.map(askAlternatives) : [];
+  const slots = withWidth(reading, joinHeldVariant(combine(chosen, mentions), held), held);
   return { ...common, slots, ambiguities: asks };
 }
 
 function unknownNames(mentions: readonly ModelMention[]): readonly string[] {
-  return mentions.filter(({ confidence }) => confidence <= 0.3).map(({ text }) => text.toLowerCase());
+  return mentions.filter(({ confidence }) => confidence <= UNKNOWN).map(({ text }) => text.toLowerCase());
 }

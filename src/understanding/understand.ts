@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/index.ts';
+import { findAmbiguities } from './ambiguities.ts';
 import { type ArtifactReading, readArtifacts } from './artifacts/artifacts.ts';
 import { readBare } from './bare.ts';
 import { type GpuReading, readGpuMentions } from './gpu-mention.ts';
@@ -156,6 +157,7 @@ export function understand(message: string, context: UnderstandingContext, catal
   const acceptsDefault = context.asked !== null && slots[context.asked] === undefined && says('acceptsDefault', words);
   const startsAfresh = isAfresh(words, said, context);
   const command = commandOf(words, said);
+  const locale = localeOf(words, context.locale);
   const outOfScope = topicsOutOfScope(reading.text);
   const beliefs = findBeliefs(
     {
@@ -181,14 +183,14 @@ export function understand(message: string, context: UnderstandingContext, catal
     models: model.typed.length,
   });
   return {
-    locale: localeOf(words, context.locale),
+    locale,
     intent: intents[0] ?? 'unknown',
     intents,
     slots,
     changes,
     artifact: artifacts.artifact,
     toldDiagnosis: artifacts.told,
-    ambiguities: model.ambiguities,
+    ambiguities: [...model.ambiguities, ...findAmbiguities(reading, slots, { catalog, locale })],
     beliefs,
     outOfScope,
     acceptsDefault,

@@ -199,3 +199,22 @@ describe('what buttons say', () => {
     expect(something).toBe(true);
   });
 });
+
+describe('what is unclear is asked with two or three buttons', () => {
+  it.each(['RTX 6000 跑 unet 512 bs 8', '10G 显存，unet 512 bs 8', 'b5 512 bs 8', 'psnet r50 512'])('%s', (text) => {
+    const [ambiguity] = hear(text).ambiguities;
+    expect(ambiguity?.candidates.length).toBeGreaterThanOrEqual(2);
+    expect(ambiguity?.candidates.length).toBeLessThanOrEqual(3);
+    for (const { label, say } of ambiguity?.candidates ?? []) {
+      expect(label.length).toBeLessThanOrEqual(20);
+      expect(hear(say).ambiguities).toEqual([]);
+    }
+  });
+
+  it.each(['V100 unet 512', '24G 够吗', '我有 10G 显存的卡', 'unet 占 10G 显存', 'segformer b5', 'RTX 6000 Ada'])(
+    'nothing in: %s',
+    (text) => {
+      expect(hear(text).ambiguities).toEqual([]);
+    },
+  );
+});
