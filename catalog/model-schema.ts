@@ -16,7 +16,7 @@ const implementation = z.enum([
 ]);
 
 /** One network of one library: what it may be built with, and what a run of it usually looks like. */
-export const modelRowSchema = z.strictObject({
+const modelRowSchema = z.strictObject({
   implementation,
   architecture: text,
   /** Order among the libraries for the plain name; 0 is meant when the words do not decide. */
@@ -49,7 +49,7 @@ export const modelRowSchema = z.strictObject({
 });
 
 /** What a recipe sets beside what its name says: a variant of a row. */
-export const recipeSchema = z.strictObject({
+const recipeSchema = z.strictObject({
   implementation,
   architecture: text,
   when: z.strictObject({

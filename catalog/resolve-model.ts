@@ -7,6 +7,7 @@ import {
   type OptionValue,
   type Recipe,
 } from './models.ts';
+import { familyOf, namesLike } from './names-like.ts';
 
 /** What is known about a network's name; a `ModelMention` is one. */
 export interface ModelQuery {
@@ -67,8 +68,9 @@ export type Resolution =
 /** HRNet alone is HRNet with its usual FCN head; the words of JPU heads name the head they put in front of it. */
 const HRNET_HEAD = 'fcn';
 const HEAD_WORDS: Readonly<Record<string, string>> = { pspnet: 'psp', deeplabv3: 'aspp', encnet: 'enc' };
+const MIT = ['mit-', 'mit_'] as const;
+const EFFICIENTNET = ['efficientnet-'] as const;
 const NEARBY = 4;
-const LEAST_ALIKE = 0.4;
 
 /**
  * One network out of what was said. Without a library the lowest rank that knows the backbone is taken: the variant
@@ -104,7 +106,9 @@ function backboneFor(row: ModelRow, query: ModelQuery, catalog: ModelCatalog): s
   const said = row.implementation === 'smp' ? (query.encoder ?? query.backbone) : query.backbone;
   if (said === null) return row.defaultBackbone;
   const library = row.implementation === 'smp' ? smpEncoder(said, catalog) : said;
-  const spellings = [library, `${library}/16`, `${library}/14`];
+  // "vit-b" is ViT-B/16, "b3" the size of the row's own family
+  const families = row.architecture === 'segformer' ? MIT : EFFICIENTNET;
+  const spellings = [library, `${library}/16`, `${library}/14`, ...families.map((family) => `${family}${library}`)];
   return spellings.find((name) => matchesAny(name, known));
 }
 
@@ -264,36 +268,21 @@ function candidatesOfVariant(variant: string): readonly { architecture: string; 
 function unknownArchitecture(query: ModelQuery, catalog: ModelCatalog): Resolution {
   const name = query.architecture ?? '';
   const elsewhere = catalog.rows.filter(({ architecture }) => architecture === name);
+  if (elsewhere.length > 0) {
+    const nearby = elsewhere.map((row) => `${row.implementation} ${name}`);
+    return { kind: 'unknown', what: 'combination', name, nearby, reason: null };
+  }
   const near = catalog.nearest[name];
-  const like = near === undefined ? alike(name, catalog) : [near];
-  const nearby = elsewhere.length > 0 ? elsewhere.map((row) => `${row.implementation} ${name}`) : like;
-  return { kind: 'unknown', what: elsewhere.length > 0 ? 'combination' : 'architecture', name, nearby, reason: null };
-}
-
-/** Networks that share most letter pairs with a name (Dice coefficient). */
-function alike(name: string, catalog: ModelCatalog): readonly string[] {
-  const pairs = letterPairs(name);
-  const scored = [...new Set(catalog.rows.map(({ architecture }) => architecture))].map((architecture) => {
-    const others = letterPairs(architecture);
-    const shared = [...others].filter((pair) => pairs.has(pair)).length;
-    return { architecture, score: (2 * shared) / Math.max(1, pairs.size + others.size) };
-  });
-  const near = scored.filter(({ score }) => score >= LEAST_ALIKE).toSorted((one, other) => other.score - one.score);
-  return near.slice(0, NEARBY).map(({ architecture }) => architecture);
-}
-
-function letterPairs(name: string): ReadonlySet<string> {
-  const letters = name.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
-  return new Set([...letters].slice(1).map((letter, index) => `${letters[index] ?? ''}${letter}`));
+  const all = [...new Set(catalog.rows.map(({ architecture }) => architecture))];
+  const nearby = near === undefined ? namesLike(name, all).slice(0, NEARBY) : [near];
+  return { kind: 'unknown', what: 'architecture', name, nearby, reason: null };
 }
 
 function unknownBackbone(query: ModelQuery, rows: readonly ModelRow[], catalog: ModelCatalog): Resolution {
   const name = query.encoder ?? query.backbone ?? '';
-  const family = /^[a-z]+/.exec(name)?.[0] ?? '';
   const known = [...new Set(rows.flatMap((row) => catalog.backbonesOf.get(row) ?? []))].filter(
     (other) => !other.endsWith('*'),
   );
-  const sameFamily = known.filter((other) => family !== '' && other.startsWith(family));
-  const nearby = (sameFamily.length > 0 ? sameFamily : known).slice(0, NEARBY);
+  const nearby = familyOf(name, known).slice(0, NEARBY);
   return { kind: 'unknown', what: 'backbone', name: `${query.architecture ?? ''} ${name}`, nearby, reason: null };
 }

@@ -172,6 +172,13 @@ describe('which library a plain name means', () => {
     });
   });
 
+  it('takes a size alone as the backbone of the family that the network has', () => {
+    const sized = (architecture: string) => resolveModel({ architecture, backbone: 'b3' }, catalog);
+    expect(sized('segformer')).toMatchObject({ spec: { implementation: 'mmseg', backbone: 'mit-b3' } });
+    expect(sized('unetplusplus')).toMatchObject({ spec: { implementation: 'smp', backbone: 'efficientnet-b3' } });
+    expect(sized('danet')).toMatchObject({ kind: 'unknown', what: 'backbone' });
+  });
+
   it('knows transformers’ mobile networks by the name DeepLabV3', () => {
     expect(specOf('google/deeplabv3_mobilenet_v2_1.0_513')).toMatchObject({ architecture: 'mobilenet-v2' });
     expect(specOf('apple/deeplabv3-mobilevit-xx-small')).toMatchObject({
