@@ -13,8 +13,8 @@ export interface Run {
 export interface Network {
   /** Input, target, forward pass and loss of one training iteration; returns the loss. */
   train(run: Run): Tensor;
-  /** Logits of a validation pass on `height` × `width` images, before they are resized to the image. */
-  infer(run: Run, image: Tensor): Tensor;
+  /** Logits of a validation pass, before they are resized to the image; null where the result is not a map of classes. */
+  infer(run: Run, image: Tensor): Tensor | null;
 }
 
 export function optionNumber(spec: ModelSpec, name: string, fallback: number): number {
