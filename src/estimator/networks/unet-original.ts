@@ -1,0 +1,96 @@
+import { AppError } from '../../errors.ts';
+import { relu } from '../tape/ops-activation.ts';
+import { concat, slice } from '../tape/ops-core.ts';
+import { conv2d, convTranspose2d, dropout, maxPool } from '../tape/ops-layers.ts';
+import type { Tensor } from '../tape/storage.ts';
+import type { Tape } from '../tape/tape.ts';
+import { channelsOf, sizeOf } from './blocks.ts';
+import { type Network, optionBoolean, type Run, trainingImage } from './network.ts';
+import { plainLoss } from './plain-loop.ts';
+
+/** Two 3×3 convolutions with bias and ReLU; each loses a border unless padded. */
+function twice(t: Tape, name: string, x: Tensor, { out, padded }: { out: number; padded: boolean }): Tensor {
+  return t.call(name, x, () => {
+    const shape = { out, kernel: 3, padding: padded ? 1 : 0, bias: true };
+    return relu(t, conv2d(t, relu(t, conv2d(t, x, shape)), shape));
+  });
+}
+
+/** Up-convolution, cropped skip, two convolutions. */
+function up(t: Tape, name: string, [x, skip]: readonly [Tensor, Tensor], padded: boolean): Tensor {
+  const out = channelsOf(x) / 2;
+  return t.call(name, [x, skip], () => {
+    const enlarged = t.within('up', () => convTranspose2d(t, x, { out, kernel: 2, stride: 2, bias: true }));
+    const [height, width] = sizeOf(enlarged);
+    const cropped = slice(t, slice(t, skip, 2, height), 3, width);
+    const joined = concat(t, [cropped, enlarged], 1);
+    return twice(t, 'conv', joined, { out, padded });
+  });
+}
+
+function unet({ t, w, spec }: Run, image: Tensor): Tensor {
+  const padded = optionBoolean(spec, 'padded', true);
+  const base = w.baseChannels ?? 64;
+  return t.call('', image, () => {
+    const skips: Tensor[] = [];
+    let x = image;
+    for (let level = 0; level < 5; level += 1) {
+      const input = level === 0 ? x : maxPool(t, x, { kernel: 2, stride: 2 });
+      x = twice(t, `down${level + 1}`, input, { out: base * 2 ** level, padded });
+      if (level >= 3) x = dropout(t, x, 0.5);
+      skips.push(x);
+    }
+    for (let level = 3; level >= 0; level -= 1) x = up(t, `up${4 - level}`, [x, skips[level] ?? x], padded);
+    const features = x;
+    const logits = t.within('out', () => conv2d(t, features, { out: w.numClasses, kernel: 1, bias: true }));
+    t.keep(x, ...skips);
+    return logits;
+  });
+}
+
+/** Without padding every pooling needs even sides: 572 → 388, 188 → 4 and so on. */
+function checkSide(side: number, padded: boolean): void {
+  let current = side;
+  for (let level = 0; level < 4; level += 1) {
+    if (!padded) current -= 4;
+    if (current <= 0 || current % 2 !== 0) throw unfitting(side, padded);
+    current /= 2;
+  }
+  if (!padded && current < 5 + 12) throw unfitting(side, padded);
+}
+
+function unfitting(side: number, padded: boolean): AppError {
+  const rule = padded ? 'a multiple of 16' : '16·n + 188, as 572';
+  return new AppError('unsupported-combination', `a side of ${side} px does not fit: ${rule}`, {
+    details: { side, rule },
+  });
+}
+
+/**
+ * U-Net as published (Ronneberger et al. 2015, figure 1): no norm, dropout at the two deepest scales, B×C×H×W →
+ * B×classes×(H−184)×(W−184) without padding; the loss is a softmax over classes at the output's size.
+ */
+export const originalUnetNetworks: Readonly<Record<string, Network>> = {
+  'original/unet': {
+    train: (run) => {
+      const { t, w, spec } = run;
+      const padded = optionBoolean(spec, 'padded', true);
+      checkSide(w.imageHeight, padded);
+      checkSide(w.imageWidth, padded);
+      const image = trainingImage(run);
+      const lost = padded ? 0 : 184;
+      const target = t.target([w.batchSize, w.imageHeight - lost, w.imageWidth - lost], 'long');
+      const logits = unet(run, image);
+      const loss = plainLoss(t, logits, target, w);
+      if (w.outputHeld) t.hold(logits);
+      return loss;
+    },
+    infer: (run, image) => {
+      const padded = optionBoolean(run.spec, 'padded', true);
+      const [height, width] = sizeOf(image);
+      checkSide(height, padded);
+      checkSide(width, padded);
+      return unet(run, image);
+    },
+  },
+};
