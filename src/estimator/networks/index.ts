@@ -14,6 +14,7 @@ import { fastScnnNetworks } from './mmseg-fast-scnn.ts';
 import { fastFcnNetworks } from './mmseg-fastfcn.ts';
 import { semanticFpnNetworks } from './mmseg-fpn.ts';
 import { icnetNetworks } from './mmseg-icnet.ts';
+import { knetNetworks } from './mmseg-knet.ts';
 import { lrasppNetworks } from './mmseg-lraspp.ts';
 import { ocrNetworks } from './mmseg-ocr.ts';
 import { pidnetNetworks } from './mmseg-pidnet.ts';
@@ -34,6 +35,7 @@ import { originalUnetNetworks } from './unet-original.ts';
 const NETWORKS: Readonly<Record<string, Network>> = {
   ...attentionNetworks,
   ...classicNetworks,
+  ...knetNetworks,
   ...ddrnetNetworks,
   ...pidnetNetworks,
   ...bisenetV1Networks,

@@ -99,7 +99,7 @@ export interface AsppOptions extends HeadOptions {
   readonly separable?: boolean;
 }
 
-function asppFeature(t: Tape, x: Tensor, { channels, dilations, separable = false }: AsppOptions): Tensor {
+export function asppFeature(t: Tape, x: Tensor, { channels, dilations, separable = false }: AsppOptions): Tensor {
   const pooled = t.call('image_pool', x, () =>
     convBlock(t, '1', adaptiveAveragePool(t, x, 1), { out: channels, kernel: 1 }),
   );
