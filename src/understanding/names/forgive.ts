@@ -51,7 +51,13 @@ const ORDINARY = new Set(
 /** Letters at the start are seldom mistyped; where they are, the rest must be longer and right. */
 const LONG = 7;
 
-const dictionaries = new WeakMap<NameVocabulary, ReadonlySet<string>>();
+interface Dictionary {
+  readonly words: ReadonlySet<string>;
+  /** Words by length, each with the set of its letters. */
+  readonly byLength: ReadonlyMap<number, readonly { readonly word: string; readonly letters: number }[]>;
+}
+
+const dictionaries = new WeakMap<NameVocabulary, Dictionary>();
 
 /** The text with misspelt letters of names put right (null where nothing was), and what could not be decided. */
 export function forgiveTyping(normal: NormalText, hits: readonly NameHit[], vocabulary: NameVocabulary): Forgiveness {
@@ -65,7 +71,7 @@ export function forgiveTyping(normal: NormalText, hits: readonly NameHit[], voca
     const start = match.index;
     const end = start + typed.length;
     while ((hits[next]?.end ?? Number.POSITIVE_INFINITY) <= start) next += 1;
-    if ((hits[next]?.start ?? Number.POSITIVE_INFINITY) < end || dictionary.has(typed)) continue;
+    if ((hits[next]?.start ?? Number.POSITIVE_INFINITY) < end || dictionary.words.has(typed)) continue;
     if (ORDINARY.has(typed) && !/[0-9]/.test(normal.text[end] ?? '')) continue;
     if (!seen.has(typed)) {
       if (seen.size >= MOST_WORDS) break;
@@ -79,12 +85,19 @@ export function forgiveTyping(normal: NormalText, hits: readonly NameHit[], voca
   return { forgiven: found.length === 0 ? null : replaced(normal, found), unsure };
 }
 
-function dictionaryOf(vocabulary: NameVocabulary): ReadonlySet<string> {
+function dictionaryOf(vocabulary: NameVocabulary): Dictionary {
   const known = dictionaries.get(vocabulary);
   if (known !== undefined) return known;
   const words = new Set(vocabulary.words.flatMap(spelledRuns));
-  dictionaries.set(vocabulary, words);
-  return words;
+  const byLength = new Map<number, { word: string; letters: number }[]>();
+  for (const word of words) {
+    const bucket = byLength.get(word.length) ?? [];
+    bucket.push({ word, letters: letters(word) });
+    byLength.set(word.length, bucket);
+  }
+  const dictionary = { words, byLength };
+  dictionaries.set(vocabulary, dictionary);
+  return dictionary;
 }
 
 /** Words of a name apart, and those typed as one ("upernet"); not "swins", which is any plural in -s away. */
@@ -94,11 +107,10 @@ function spelledRuns(name: string): readonly string[] {
 }
 
 /** One word where it is clear, several where the runner-up is within the margin, none where nothing is near. */
-function nearestWords(typed: string, words: ReadonlySet<string>): readonly string[] {
+function nearestWords(typed: string, dictionary: Dictionary): readonly string[] {
   const limit = typed.length <= SHORT ? 1 : 2;
   const near: { word: string; distance: number; likeness: number }[] = [];
-  for (const word of words) {
-    if (!plausible(typed, word, limit)) continue;
+  for (const word of plausibleWords(typed, dictionary, limit)) {
     const distance = DamerauLevenshteinDistance(typed, word, { restricted: true });
     if (distance > limit || (typed.length === 4 && !isSwap(typed, word))) continue;
     near.push({ word, distance, likeness: JaroWinklerDistance(typed, word) - distance });
@@ -115,15 +127,19 @@ function startsAlike(typed: string, { word, distance }: { word: string; distance
 }
 
 /** Cheap and never wrong: a letter that stands in one word only costs at least half an edit. */
-function plausible(typed: string, word: string, limit: number): boolean {
-  if (Math.abs(typed.length - word.length) > limit) return false;
-  let odd = letters(typed) ^ letters(word);
-  let count = 0;
-  while (odd !== 0) {
-    odd &= odd - 1;
-    count += 1;
+function* plausibleWords(typed: string, { byLength }: Dictionary, limit: number): Iterable<string> {
+  const own = letters(typed);
+  for (let length = typed.length - limit; length <= typed.length + limit; length += 1) {
+    for (const { word, letters: others } of byLength.get(length) ?? []) {
+      if (bits(own ^ others) <= 2 * limit) yield word;
+    }
   }
-  return count <= 2 * limit;
+}
+
+function bits(mask: number): number {
+  let count = 0;
+  for (let rest = mask; rest !== 0; rest &= rest - 1) count += 1;
+  return count;
 }
 
 function letters(word: string): number {
