@@ -53,8 +53,8 @@ const LONG = 7;
 
 interface Dictionary {
   readonly words: ReadonlySet<string>;
-  /** Words by length, each with the set of its letters. */
-  readonly byLength: ReadonlyMap<number, readonly { readonly word: string; readonly letters: number }[]>;
+  /** Words by length, each with its letters in order. */
+  readonly byLength: ReadonlyMap<number, readonly { readonly word: string; readonly bag: string }[]>;
 }
 
 const dictionaries = new WeakMap<NameVocabulary, Dictionary>();
@@ -89,10 +89,10 @@ function dictionaryOf(vocabulary: NameVocabulary): Dictionary {
   const known = dictionaries.get(vocabulary);
   if (known !== undefined) return known;
   const words = new Set(vocabulary.words.flatMap(spelledRuns));
-  const byLength = new Map<number, { word: string; letters: number }[]>();
+  const byLength = new Map<number, { word: string; bag: string }[]>();
   for (const word of words) {
     const bucket = byLength.get(word.length) ?? [];
-    bucket.push({ word, letters: letters(word) });
+    bucket.push({ word, bag: bagOf(word) });
     byLength.set(word.length, bucket);
   }
   const dictionary = { words, byLength };
@@ -126,31 +126,33 @@ function startsAlike(typed: string, { word, distance }: { word: string; distance
   return distance === 1 && (typed.length >= LONG || (typed[0] === word[1] && typed[1] === word[0]));
 }
 
-/** Cheap and never wrong: a letter that stands in one word only costs at least half an edit. */
+/** Cheap and never wrong: each letter that one word has and the other lacks costs an edit. */
 function* plausibleWords(typed: string, { byLength }: Dictionary, limit: number): Iterable<string> {
-  const own = letters(typed);
+  const own = bagOf(typed);
   for (let length = typed.length - limit; length <= typed.length + limit; length += 1) {
-    for (const { word, letters: others } of byLength.get(length) ?? []) {
-      if (bits(own ^ others) <= 2 * limit) yield word;
+    for (const { word, bag } of byLength.get(length) ?? []) {
+      if (lacking(own, bag) <= limit) yield word;
     }
   }
 }
 
-function bits(mask: number): number {
-  let count = 0;
-  for (let rest = mask; rest !== 0; rest &= rest - 1) count += 1;
-  return count;
+const bagOf = (word: string): string => [...word].sort().join('');
+
+/** How many letters of the longer of two bags the other lacks. */
+function lacking(one: string, other: string): number {
+  let [left, right, common] = [0, 0, 0];
+  while (left < one.length && right < other.length) {
+    const [a, b] = [one.charCodeAt(left), other.charCodeAt(right)];
+    if (a === b) common += 1;
+    if (a <= b) left += 1;
+    if (b <= a) right += 1;
+  }
+  return Math.max(one.length, other.length) - common;
 }
 
-function letters(word: string): number {
-  let mask = 0;
-  for (let index = 0; index < word.length; index += 1) mask |= 1 << (word.charCodeAt(index) - 97);
-  return mask;
-}
-
-/** Four letters are forgiven only a swap or a doubled letter: too many words lie one letter apart. */
+/** Four letters are forgiven only a swap: too many words lie one letter apart. */
 function isSwap(typed: string, word: string): boolean {
-  return typed.length === word.length && letters(typed) === letters(word);
+  return bagOf(typed) === bagOf(word);
 }
 
 function replaced(normal: NormalText, found: readonly { start: number; end: number; word: string }[]): Forgiven {
