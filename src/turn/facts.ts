@@ -90,7 +90,7 @@ function factsWithoutWorkload(before: DialogState, { turn, intent }: Asked, port
   if (intent === 'compare' && namedGpus(slots).length < 2 && turn.understanding.compare.length > 1) {
     return { models: modelFigures(turn, ports) };
   }
-  const recipe = intent === 'translate' ? recipeFacts(slots, before.slots) : null;
+  const recipe = intent === 'translate' ? recipeFacts(slots, turn.understanding.recipe ?? before.slots) : null;
   return recipe === null ? null : { recipe };
 }
 

@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/index.ts';
 import { findAmbiguities } from './ambiguities.ts';
 import { type ArtifactReading, readArtifacts } from './artifacts/artifacts.ts';
+import { eraseNoise } from './artifacts/noise.ts';
 import { readBare } from './bare.ts';
 import { type GpuReading, readGpuMentions } from './gpu-mention.ts';
 import { findBeliefs } from './intents/beliefs.ts';
@@ -22,12 +23,15 @@ import { readTraining } from './slots/training.ts';
 import type { SlotChange, Slots, Understanding, UnderstandingContext } from './understanding.ts';
 import { type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
+type Batch = Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'>;
+
 interface Parts {
   readonly artifacts: ArtifactReading;
   /** The message without what was pasted. */
   readonly words: string;
   readonly model: ModelReading;
   readonly cards: GpuReading;
+  readonly recipe: Batch | null;
   readonly changes: readonly SlotChange[];
   /** Said in words. */
   readonly said: Slots;
@@ -39,6 +43,7 @@ interface Parts {
 function readParts(reading: Reading, context: UnderstandingContext, vocabulary: Vocabulary): Parts {
   const { held } = context;
   const artifacts = readArtifacts(reading);
+  eraseNoise(reading);
   const words = reading.rest;
   const model = readModel(reading, held);
   const cards = readGpuMentions(reading, vocabulary);
@@ -66,13 +71,11 @@ function readParts(reading: Reading, context: UnderstandingContext, vocabulary: 
   const said: Slots = { ...together, ...bare };
   const changes = readChanges(reading, said);
   const slots = attachCard({ ...artifacts.slots, ...said }, artifacts, { held, vocabulary });
-  return { artifacts, words, model, cards, changes, said, slots };
+  const recipe = recipeOf(model, batchTaken, gpus.gpus);
+  return { artifacts, words, model, cards, changes, said, slots, recipe };
 }
 
-function readBatchFirst(
-  reading: Reading,
-  artifacts: ArtifactReading,
-): Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'> {
+function readBatchFirst(reading: Reading, artifacts: ArtifactReading): Batch {
   const batch = readBatch(reading);
   const perGpu =
     batch.batchSize !== undefined && batch.batchScope === undefined && artifacts.config?.batchIsPerGpu === true;
@@ -80,10 +83,18 @@ function readBatchFirst(
 }
 
 /** "Their 8 × 2, my one card": what is to be kept is the total. */
-function keepTotal(batch: Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'>, own: number | undefined): Slots {
+function keepTotal(batch: Batch, own: number | undefined): Slots {
   const { batchSize, gpus } = batch;
   if (batchSize === undefined || gpus === undefined || own === undefined || own === gpus) return batch;
   return { batchSize: batchSize * gpus, batchScope: 'total', gpus: own };
+}
+
+/** The setup of others that a message wants on its own cards: "8 × 2, I have one". */
+function recipeOf(model: ModelReading, batch: Batch, own: number | undefined): Batch | null {
+  const theirs = batch.gpus === undefined && model.recipe ? model.slots : batch;
+  const { batchSize, gpus } = theirs;
+  if (batchSize === undefined || gpus === undefined || own === undefined || own === gpus) return null;
+  return { batchSize, batchScope: 'per_gpu', gpus };
 }
 
 /** A batch said beside a configuration name replaces the name's batch together with its scope. */
@@ -199,6 +210,7 @@ export function understand(message: string, context: UnderstandingContext, catal
     compare: compareNames(parts, words),
     unknownNames: model.unknownNames,
     command,
+    recipe: parts.recipe,
   };
 }
 

@@ -162,6 +162,8 @@ export interface Understanding {
   readonly unknownNames: readonly string[];
   /** A follow-up command that a choice button stands for: details, order command, terraform, explain … */
   readonly command: string | null;
+  /** The setup of others ("official: 8 GPUs × 2") that is to be translated to the person's own `gpus`. */
+  readonly recipe: Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'> | null;
 }
 
 /** What understanding may look at beside the text. */

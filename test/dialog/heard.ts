@@ -17,6 +17,7 @@ const nothing: Understanding = {
   compare: [],
   unknownNames: [],
   command: null,
+  recipe: null,
 };
 
 /** What a message was understood to say: everything that is not given was not said. */

@@ -174,8 +174,13 @@ export function decideIntents(evidence: Evidence): readonly Intent[] {
     ? []
     : explicit(evidence);
   const found = new Set<Intent>([...failure, ...whatIf, ...questions, ...steered]);
-  if (found.size === 0) found.add(hasContent(evidence) ? implied(evidence) : 'unknown');
+  if (found.size === 0) found.add(hasContent(evidence) || opens(evidence) ? implied(evidence) : 'unknown');
   return ORDER.filter((intent) => found.has(intent));
+}
+
+/** "我想训个分割模型": no question and no figure yet, but the beginning of one. */
+function opens({ text, otherContent }: Evidence): boolean {
+  return !otherContent && says('wantsToTrain', text);
 }
 
 function hasContent(evidence: Evidence): boolean {

@@ -75,6 +75,13 @@ export const en = {
     'memory for',
     'needs? how much',
   ],
+  wantsToTrain: [
+    '(?:want|need|like|going|trying|plan(?:ning)?) to (?:train|fine-?tune)',
+    'train(?:ing)? (?:a|an|my|our|some) ',
+    'segmentation (?:model|network|task|project)',
+    'need an? (?:gpu|card|machine|instance)',
+    'gpu (?:sizing|size)',
+  ],
   fits: [
     'fits?',
     'will (?:it|this|that) (?:run|work|train|fit)',
