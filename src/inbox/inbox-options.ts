@@ -35,7 +35,7 @@ export interface InboxLimits {
 export const defaultLimits: InboxLimits = {
   maximumWaiting: 1_000,
   concurrency: 64,
-  leaseMs: 30_000,
+  leaseMs: 15_000,
   pollMs: 1_000,
   dedupeMs: 86_400_000,
   giveUpMs: 3_600_000,

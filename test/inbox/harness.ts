@@ -63,9 +63,10 @@ export function inboxOn(store: InboxStore, platform: Platform, changes: Changes 
   return { inbox, metrics };
 }
 
-/** Waits for a condition, not for a time. */
+/** Waits for a condition, not for a time; gives up when the suite would. */
 export async function until(condition: () => boolean | Promise<boolean>, what = 'condition'): Promise<void> {
-  for (let waited = 0; waited < 20_000; waited += 5) {
+  const deadline = performance.now() + 30_000;
+  while (performance.now() < deadline) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
