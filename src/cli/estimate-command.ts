@@ -16,9 +16,12 @@ export function createEstimateAnswer(ports: EstimatePorts): (value: unknown) => 
   return (value) => {
     const line = parseFields(estimateLineSchema, value);
     const { workload, assumed } = workloadFromLine(line, ports.catalog);
-    const estimate = { ...ports.estimate(workload), assumed };
+    const estimate = ports.estimate(workload);
     const times = line.gpu == null ? undefined : timesOn(line.gpu, estimate, ports);
-    return { id: line.id, ...estimateToJson(estimate, times) };
+    return {
+      id: line.id,
+      ...estimateToJson(estimate, { assumed, ...(times === undefined ? {} : { secondsPerIteration: times }) }),
+    };
   };
 }
 

@@ -5,12 +5,12 @@ export type SecondsByGpu = Readonly<Record<string, readonly [number, number]>>;
 /** An estimate in the machine-readable form of the documentation; timing only where a GPU was named. */
 export function estimateToJson(
   estimate: Estimate,
-  secondsPerIteration?: SecondsByGpu,
+  { assumed, secondsPerIteration }: { assumed: readonly string[]; secondsPerIteration?: SecondsByGpu },
 ): Readonly<Record<string, unknown>> {
   const { implementation, architecture, backbone } = estimate.model;
   return {
     model: { id: modelId(estimate), implementation, architecture, backbone },
-    assumed: estimate.assumed,
+    assumed,
     parameters: estimate.parameters,
     trainableParameters: estimate.trainableParameters,
     forwardMacs: estimate.forwardMacs,

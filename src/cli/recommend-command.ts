@@ -19,7 +19,7 @@ export function createRecommendAnswer(ports: AdvicePorts, config: Pick<Config, '
     const { id, ...rest } = recommendationJson(
       String(line.id),
       recommendation,
-      estimateToJson({ ...recommendation.estimate, assumed: built.assumed }),
+      estimateToJson(recommendation.estimate, { assumed: built.assumed }),
     );
     return { id: line.id, ...rest };
   };

@@ -2,9 +2,10 @@ import type { Fit, Recommendation } from '../advice/recommendation.ts';
 import type { Slots } from '../understanding/understanding.ts';
 import { assumptionsNote } from './blocks/assumptions.ts';
 import { costFacts } from './blocks/cost.ts';
+import { hostBlocks } from './blocks/host.ts';
 import { memoryBar } from './blocks/memory.ts';
 import { tiersTable } from './blocks/tiers.ts';
-import { hostNotes, tipBlocks } from './blocks/tips.ts';
+import { tipBlocks } from './blocks/tips.ts';
 import { cardName, cardVerdict, holds, needText, rentText, sizeVerdict } from './blocks/verdict.ts';
 import type { Facts } from './facts.ts';
 import { gib } from './format.ts';
@@ -84,7 +85,6 @@ function supporting(input: AnswerInput, recommendation: Recommendation, words: W
   const { estimate, recommended } = recommendation;
   const capacity = recommended === null ? undefined : recommended.usableGiB * GIB;
   const cost = costFacts(recommendation, words);
-  const host = recommended === null ? null : hostNotes(recommended, words);
   return [
     tiersTable(recommendation, words),
     memoryBar(estimate, capacity, words),
@@ -92,7 +92,7 @@ function supporting(input: AnswerInput, recommendation: Recommendation, words: W
     ...(cost === null
       ? []
       : [cost, { kind: 'text', level: 'details', text: words.answer.cost.threshold } satisfies Block]),
-    ...(host === null ? [] : [host]),
+    ...hostBlocks(recommendation, words),
     ...validationText(recommendation, words),
     ...orderBlocks(recommendation, 'order', words),
     assumptionsNote({ estimate, recommendation, facts, slots }, words, estimateCode),

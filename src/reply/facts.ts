@@ -69,6 +69,8 @@ export interface Problem {
 /** What was computed for one turn; a reply is written from these and the turn, and from nothing else. */
 export interface Facts {
   readonly recommendation?: Recommendation;
+  /** Names of workload fields that a default filled in. */
+  readonly assumed?: readonly string[];
   readonly libraries?: readonly LibraryFigure[];
   /** Networks that are compared with each other. */
   readonly models?: readonly ModelFigure[];

@@ -122,9 +122,8 @@ function recommendationFacts(state: DialogState, ports: AnswerPorts): Facts {
 
 function recommendationOf({ slots }: DialogState, built: SlotWorkload, ports: AnswerPorts) {
   const recommendation = recommend(requestFromSlots(slots, built, ports), advicePorts(ports));
-  const estimate = { ...recommendation.estimate, assumed: built.assumed };
   const libraries = slots.implementation === undefined ? otherLibraries(built.alternatives(), ports) : [];
-  return { recommendation: { ...recommendation, estimate }, libraries };
+  return { recommendation, assumed: built.assumed, libraries };
 }
 
 function unknownGpus({ state }: Turn, { catalog }: AnswerPorts): Pick<Facts, 'unknownGpus'> {

@@ -2,7 +2,7 @@ import type { Estimate } from '../estimator/estimate-result.ts';
 import type { Workload } from '../estimator/workload.ts';
 
 /** Estimates kept; a conversation with its what-ifs and tips asks for some dozens. */
-const DEFAULT_CAPACITY = 2_000;
+const DEFAULT_CAPACITY = 500;
 
 /** Remembers estimates by workload; the least recently used goes first. An estimate is never changed, so sharing is safe. */
 export function cacheEstimates(

@@ -35,7 +35,7 @@ export function assumptionsNote(assumed: Assumed, words: Words, estimateCode: st
   const text = words.answer.assumed;
   const parts = [
     libraryText(estimate, facts, words),
-    ...SHOWN.filter((field) => estimate.assumed.includes(field)).map((field) =>
+    ...SHOWN.filter((field) => facts.assumed?.includes(field) === true).map((field) =>
       text.fields[field](workloadText(estimate.workload, field)),
     ),
     ...priceTexts(assumed, words),
@@ -67,7 +67,8 @@ function priceTexts({ recommendation }: Assumed, words: Words): readonly string[
   const price = recommendation?.recommended?.price ?? recommendation?.tiers.find((fit) => fit.price !== null)?.price;
   if (price == null) return [];
   const text = words.answer.assumed;
-  return [text.prices(price.checkedOn, price.region), ...(price.observed ? [text.observed] : [])];
+  const fellBack = recommendation?.priceBasis.fellBack === true ? [words.answer.verdict.fellBack] : [];
+  return [text.prices(price.checkedOn, price.region), ...(price.observed ? [text.observed] : []), ...fellBack];
 }
 
 /** A period that was not said. */

@@ -49,18 +49,16 @@ function thousandItem(fit: Fit, words: Words): readonly Item[] {
   return [{ label: words.answer.cost.thousand, value }];
 }
 
-function runItems({ run, budget, recommended }: Recommendation, words: Words): readonly Item[] {
+function runItems({ run, budget, hoursBought }: Recommendation, words: Words): readonly Item[] {
   const text = words.answer.cost;
   if (run !== null) {
     const [low, high] = run.amount;
     const amount = low === high ? money(low, run.currency) : `${money(low, run.currency)}–${money(high, run.currency)}`;
     const hours = hoursRange(run.hours, words.locale);
-    return [{ label: text.run, value: text.runValue(hours, amount, grouped(run.iterations)) }];
+    return [{ label: text.run, value: text.runValue(hours, amount, grouped(run.iterations), text.basis[run.basis]) }];
   }
-  const price = recommended?.price;
-  if (budget?.period !== 'total' || price == null || price.currency !== budget.currency) return [];
-  const hours = significant(budget.amount / price.amount);
-  return [{ label: text.run, value: text.buys(budgetText(budget, words), hours) }];
+  if (hoursBought === null || budget === null) return [];
+  return [{ label: text.run, value: text.buys(budgetText(budget, words), significant(hoursBought)) }];
 }
 
 /** "¥15/h", "¥5,000/month". */

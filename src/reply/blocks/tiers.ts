@@ -58,10 +58,11 @@ export function resultText(fit: Fit, words: Words): string {
     'over-budget': () => text.overBudget,
     'price-on-request': () => text.priceOnRequest,
     'not-in-region': () => text.notInRegion(joined((fit.soldIn ?? []).slice(0, 3), words.locale)),
-    'no-candidate': () => text.noCandidate(fit.gpus),
+    'no-candidate': () => text.noCandidate(fit.gpus, (fit.soldCounts ?? []).join('/')),
     'does-not-fit': () => text.doesNotFit(spare),
   };
-  return results[fit.status]();
+  const result = results[fit.status]();
+  return fit.zonesWithStock?.length === 0 ? `${result} · ${text.soldOut}` : result;
 }
 
 export function changesText(changes: readonly Change[], words: Words): string {

@@ -1,4 +1,4 @@
-import type { Fit, Recommendation, Tip } from '../../advice/recommendation.ts';
+import type { Recommendation, Tip } from '../../advice/recommendation.ts';
 import { gibOf, percent, readable } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block } from '../reply.ts';
@@ -41,10 +41,4 @@ function timeText(factor: number, words: Words): readonly string[] {
   return factor < 1
     ? [words.answer.tip.faster((1 / factor).toFixed(1))]
     : [words.answer.tip.slower(percent(factor - 1))];
-}
-
-/** What is short or special about the machine around the card. */
-export function hostNotes(fit: Fit, words: Words): Block | null {
-  const items = fit.notes.map((note) => words.advice.notes[note]);
-  return items.length === 0 ? null : { kind: 'list', level: 'details', title: words.answer.sections.host, items };
 }

@@ -1,6 +1,6 @@
 import type { Fit, Recommendation } from '../../advice/recommendation.ts';
 import type { Estimate } from '../../estimator/estimate-result.ts';
-import { gib, gibNumber, gibOf } from '../format.ts';
+import { gib, gibNumber, gibOf, significant } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import { budgetText } from './cost.ts';
 import { changesText, gpuText, priceText } from './tiers.ts';
@@ -17,23 +17,36 @@ export function sizeVerdict(recommendation: Recommendation, words: Words): strin
 }
 
 /** "take ecs.gn7i-c16g1.4xlarge: 1×A10 22.1 GiB, ¥10.09/h, within your ¥15/h", or why there is none. */
-export function rentText({ recommended, budget, bests }: Recommendation, words: Words): string {
+export function rentText(recommendation: Recommendation, words: Words): string {
+  const { recommended, budget, bests, nextCount, deadlineHours } = recommendation;
   const text = words.answer.verdict;
   if (recommended?.price == null) {
+    if (nextCount !== null) return text.nextCount(recommendation.estimate.workload.gpus, offerText(nextCount, words));
     return bests.some((fit) => fit.status === 'price-on-request') ? text.unpricedOnly : text.nothing;
   }
-  const { instanceType, price } = recommended;
-  const instance = instanceType ?? recommended.gpu;
+  const offer: Offer = [
+    recommended.instanceType ?? recommended.gpu,
+    gpuText(recommended),
+    priceText(recommended.price, words),
+  ];
   const asked = budget === null ? '' : budgetText(budget, words);
-  if (recommended.status === 'over-budget') {
-    return text.overBudget(asked, instance, gpuText(recommended), priceText(price, words));
+  if (recommended.reason === 'nothing-within-deadline' && deadlineHours !== null) {
+    return text.deadline(significant(deadlineHours), ...offer, significant(recommended.runHours ?? 0));
   }
+  if (recommended.status === 'over-budget') return text.overBudget(asked, ...offer);
   const parts = [
-    text.take(instance, gpuText(recommended), priceText(price, words)),
+    text.take(...offer),
     ...(recommended.changes.length > 0 ? [text.withChanges(changesText(recommended.changes, words))] : []),
     ...(budget === null ? [] : [text.withinBudget(asked)]),
   ];
   return parts.join(words.locale === 'zh' ? '，' : ', ');
+}
+
+type Offer = readonly [instance: string, gpu: string, price: string];
+
+function offerText(fit: Fit, words: Words): string {
+  const price = fit.price === null ? words.answer.status.priceOnRequest : priceText(fit.price, words);
+  return words.answer.verdict.take(fit.instanceType ?? fit.gpu, gpuText(fit), price);
 }
 
 /** Whether one card holds it, with the figures that say why. */

@@ -22,7 +22,9 @@ export const en = {
     overBudget: 'over budget',
     priceOnRequest: 'fits, price on request',
     notInRegion: (regions: string) => `sold in ${regions}`,
-    noCandidate: (gpus: number) => `no type with ${gpus} GPU${gpus === 1 ? '' : 's'}`,
+    noCandidate: (gpus: number, sold: string) =>
+      `no type with ${gpus} GPU${gpus === 1 ? '' : 's'}${sold === '' ? '' : `, but ${sold}`}`,
+    soldOut: 'sold out right now',
     doesNotFit: (missing: string) => `does not fit, ${missing} GiB short`,
   },
   change: {
@@ -40,6 +42,10 @@ export const en = {
     overBudget: (budget: string, instance: string, gpu: string, price: string) =>
       `nothing fits into ${budget}; the cheapest way is ${instance}: ${gpu}, ${price}`,
     unpricedOnly: 'only types without a public price hold it; ask sales, see the table',
+    deadline: (hours: string, instance: string, gpu: string, price: string, takes: string) =>
+      `nothing is done within ${hours} h; the fastest affordable is ${instance}: ${gpu}, ${price}, about ${takes} h`,
+    nextCount: (gpus: number, take: string) => `no type has ${gpus} GPUs; the next size: ${take}`,
+    fellBack: 'live prices do not answer, older ones stand in',
     nothing: 'no single type in the catalogue holds it, see what to change',
     yes: (card: string, needed: string, usable: string, free: string) =>
       `Yes, it fits on ${card}: ${needed} of ${usable} GiB, ${free} GiB to spare`,
@@ -109,7 +115,9 @@ export const en = {
     unverified: 'subscription price not checked for this type',
     thousand: 'per 1,000 steps',
     run: 'whole run',
-    runValue: (hours: string, amount: string, iterations: string) => `${hours}, ${amount} (${iterations} steps)`,
+    runValue: (hours: string, amount: string, iterations: string, basis: string) =>
+      `${hours}, ${amount} (${iterations} steps${basis})`,
+    basis: { stated: '', epochs: ', from the epochs', usual: ', the usual run on this data set' },
     buys: (budget: string, hours: string) => `${budget} buys ${hours} h of it`,
     budgetCost: (amount: string, kind: string) => `counts as ${amount} (${kind}) against the budget`,
     spot: 'spot',
@@ -136,6 +144,25 @@ export const en = {
     uncertainty: 'uncertainty',
     method:
       'The figure is a replay of one training iteration: every tensor that autograd keeps, until the moment it is freed; the peak is the maximum over time, not a sum.',
+  },
+
+  host: {
+    cores: 'vCPU per GPU',
+    coresValue: (cores: string, workers: string) => `${cores}, num_workers=${workers}`,
+    memory: 'host memory',
+    memoryValue: (has: string, needs: string, rule: string) =>
+      `${has} GiB (needs about ${needs}, rule of thumb ${rule})`,
+    disk: 'disk',
+    diskPrice: (price: string, date: string) => `, about ${price}/month (${date})`,
+    read: (rate: string) => `, reads about ${rate} MB/s`,
+    storage: 'data',
+    storageValue: 'over 100 GB: NAS or OSS (ossfs) with a local cache',
+    links: 'between the GPUs',
+    nvlink: 'NVLink',
+    noNvlink: 'PCIe only',
+    noP2p: 'no P2P',
+    erdma: 'eRDMA for several machines',
+    notes: 'Mind',
   },
 
   assumed: {

@@ -23,7 +23,8 @@ export const zh: AnswerMessages = {
     overBudget: '超出预算',
     priceOnRequest: '放得下，需询价',
     notInRegion: (regions) => `本地域没有，${regions} 有`,
-    noCandidate: (gpus) => `没有 ${gpus} 卡的规格`,
+    noCandidate: (gpus, sold) => `没有 ${gpus} 卡的规格${sold === '' ? '' : `，有 ${sold} 卡的`}`,
+    soldOut: '现在没货',
     doesNotFit: (missing) => `放不下 差 ${missing}`,
   },
   change: {
@@ -40,6 +41,10 @@ export const zh: AnswerMessages = {
     withinBudget: (budget) => `预算 ${budget} 内`,
     overBudget: (budget, instance, gpu, price) => `预算 ${budget} 不够，最省的是 ${instance}：${gpu}，${price}`,
     unpricedOnly: '只有没公开报价的规格放得下，得找销售问价，见下表',
+    deadline: (hours, instance, gpu, price, takes) =>
+      `${hours} 小时内都训不完，预算内最快的是 ${instance}：${gpu}，${price}，约 ${takes} 小时`,
+    nextCount: (gpus, take) => `没有 ${gpus} 卡的规格，往上一档：${take}`,
+    fellBack: '实时价格没查到，用的是旧价',
     nothing: '目录里没有哪一种规格放得下，看看下面能改什么',
     yes: (card, needed, usable, free) => `放得下：${card} 可用 ${usable} GiB，要 ${needed}，还余 ${free} GiB`,
     yesWith: (card, changes, needed, usable) =>
@@ -104,7 +109,8 @@ export const zh: AnswerMessages = {
     unverified: '该规格的包月价没核对过',
     thousand: '每千步',
     run: '整个训练',
-    runValue: (hours, amount, iterations) => `${hours}，${amount}（${iterations} 步）`,
+    runValue: (hours, amount, iterations, basis) => `${hours}，${amount}（${iterations} 步${basis}）`,
+    basis: { stated: '', epochs: '，按轮数算', usual: '，按这个数据集常见的步数' },
     buys: (budget, hours) => `${budget} 能用 ${hours} 小时`,
     budgetCost: (amount, kind) => `按预算口径算 ${amount}（${kind}）`,
     spot: '抢占式',
@@ -127,6 +133,24 @@ export const zh: AnswerMessages = {
     device: 'nvidia-smi',
     uncertainty: '误差',
     method: '这个数是把一步训练完整重放出来的：每个张量从申请到释放都算在内，峰值是整个过程里的最大值，不是各项相加。',
+  },
+
+  host: {
+    cores: '每卡核数',
+    coresValue: (cores, workers) => `${cores}，num_workers=${workers}`,
+    memory: '主机内存',
+    memoryValue: (has, needs, rule) => `${has} GiB（大约要 ${needs}，经验值 ${rule}）`,
+    disk: '云盘',
+    diskPrice: (price, date) => `，约 ${price}/月（${date}）`,
+    read: (rate) => `，读数据约 ${rate} MB/s`,
+    storage: '数据',
+    storageValue: '超过 100 GB：放 NAS 或 OSS（ossfs），本地做缓存',
+    links: '卡间',
+    nvlink: 'NVLink',
+    noNvlink: '只有 PCIe',
+    noP2p: '没有 P2P',
+    erdma: '多机可用 eRDMA',
+    notes: '留意',
   },
 
   assumed: {
