@@ -31,6 +31,7 @@ import { smpNetworks } from './smp.ts';
 import { torchvisionSegmentation } from './torchvision-segmentation.ts';
 import { milesialNetworks } from './unet-milesial.ts';
 import { originalUnetNetworks } from './unet-original.ts';
+import { swinUnetNetworks } from './unet-swin.ts';
 
 const NETWORKS: Readonly<Record<string, Network>> = {
   ...attentionNetworks,
@@ -60,6 +61,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...smpNetworks,
   ...milesialNetworks,
   ...originalUnetNetworks,
+  ...swinUnetNetworks,
   ...torchvisionSegmentation,
   ...hfSegformer,
   ...hfUpernet,

@@ -13,6 +13,7 @@ import {
   select,
   slice,
   transpose,
+  unbind,
 } from '../tape/ops-core.ts';
 import { conv2d, dropPath, layerNorm } from '../tape/ops-layers.ts';
 import { linear, matmul } from '../tape/ops-linear.ts';
@@ -166,13 +167,14 @@ function windowMask(t: Tape, { height, width }: Grid, window: number): Tensor {
 }
 
 /** B×H×W×C → (B·nW)×w×w×C. */
-function partition(t: Tape, x: Tensor, window: number): Tensor {
+export function partition(t: Tape, x: Tensor, window: number): Tensor {
   const [batch = 1, height = 1, width = 1, channels = 1] = x.shape;
   const split = reshape(t, x, [batch, height / window, window, width / window, window, channels]);
   return reshape(t, contiguous(t, permute(t, split, [0, 1, 3, 2, 4, 5])), [-1, window, window, channels]);
 }
 
-function mergeWindows(
+/** (B·nW)×N×C → B×H×W×C. */
+export function mergeWindows(
   t: Tape,
   x: Tensor,
   { batch, padded, window }: { batch: number; padded: Grid; window: number },
@@ -187,17 +189,22 @@ function mergeWindows(
   ]);
 }
 
+export interface WindowAttention {
+  readonly heads: number;
+  readonly window: number;
+  readonly mask: Tensor | undefined;
+  /** timm splits q, k, v in one operation and drops the bias after its use; the original selects them one by one. */
+  readonly unbinds?: boolean;
+}
+
 /** Attention inside windows with a learned relative position bias, (B·nW)×N×C. */
-function windowAttention(
-  t: Tape,
-  x: Tensor,
-  { heads, window, mask }: { heads: number; window: number; mask: Tensor | undefined },
-): Tensor {
+export function windowAttention(t: Tape, x: Tensor, { heads, window, mask, unbinds = false }: WindowAttention): Tensor {
   const [batch = 1, tokens = 1, channels = 1] = x.shape;
   return t.call('w_msa', mask === undefined ? [x] : [x, mask], () => {
     const packed = linear(t, x, 3 * channels);
     const qkv = permute(t, reshape(t, packed, [batch, tokens, 3, heads, channels / heads]), [2, 0, 3, 1, 4]);
-    const [q, k, v] = [select(t, qkv, 0), select(t, qkv, 0), select(t, qkv, 0)] as const;
+    const parts = unbinds ? unbind(t, qkv) : [select(t, qkv, 0), select(t, qkv, 0), select(t, qkv, 0)];
+    const [q = x, k = x, v = x] = parts;
     const query = scale(t, q);
     const scores = matmul(t, query, transpose(t, k, -2, -1));
     const bias = relativePositionBias(t, { heads, tokens, rows: (2 * window - 1) ** 2 });
@@ -206,7 +213,7 @@ function windowAttention(
     const weights = softmax(t, masked);
     const attended = reshape(t, transpose(t, matmul(t, weights, v), 1, 2), [batch, tokens, channels]);
     const out = linear(t, attended, channels);
-    t.keep(packed, query, bias, weights);
+    t.keep(packed, query, weights, ...(unbinds ? [] : [bias]));
     return out;
   });
 }
