@@ -81,22 +81,13 @@ function expand(t: Tape, x: Tensor, grid: Grid, { factor, out }: { factor: numbe
   });
 }
 
-interface Encoded {
-  readonly tokens: Tensor;
-  /** Inputs of the stages, joined again by the decoder. */
-  readonly skips: readonly Tensor[];
-  /** Their outputs before merging; held as long (truth/traces-unet.json, 16-bit row). */
-  readonly outputs: readonly Tensor[];
-}
-
-function encoder(t: Tape, image: Tensor): Encoded {
+function encoder(t: Tape, image: Tensor): { tokens: Tensor; skips: readonly Tensor[] } {
   const [height, width] = sizeOf(image);
   const patches = t.call('patch_embed', image, () => {
     const map = conv2d(t, image, { out: WIDTH, kernel: 4, stride: 4, bias: true });
     return layerNorm(t, transpose(t, flatten(t, map, 2), 1, 2));
   });
   const skips: Tensor[] = [];
-  const outputs: Tensor[] = [];
   let tokens = patches;
   for (let stage = 0; stage < 4; stage += 1) {
     const grid = { height: height / (4 * 2 ** stage), width: width / (4 * 2 ** stage) };
@@ -104,11 +95,10 @@ function encoder(t: Tape, image: Tensor): Encoded {
     skips.push(input);
     tokens = t.call(`layers.${stage}`, input, () => {
       const refined = blocks(t, input, grid, stage);
-      outputs.push(refined);
       return stage < 3 ? merge(t, refined, grid) : refined;
     });
   }
-  return { tokens: layerNorm(t, tokens), skips, outputs };
+  return { tokens: layerNorm(t, tokens), skips };
 }
 
 function decoder(t: Tape, image: Tensor, deepest: Tensor, skips: readonly Tensor[]): Tensor {
@@ -140,13 +130,13 @@ function swinUnet({ t, w, spec }: Run, image: Tensor): Tensor {
     });
   }
   return t.call('swin_unet', image, () => {
-    const { tokens, skips, outputs } = encoder(t, image);
+    const { tokens, skips } = encoder(t, image);
     const decoded = decoder(t, image, tokens, skips);
     const grid = { height: height / 4, width: width / 4 };
     const full = t.within('up', () => expand(t, decoded, grid, { factor: 4, out: WIDTH }));
     const map = permute(t, reshape(t, full, [full.shape[0] ?? 1, height, width, WIDTH]), [0, 3, 1, 2]);
     const logits = t.within('output', () => conv2d(t, map, { out: w.numClasses, kernel: 1 }));
-    t.keep(...skips, ...outputs);
+    t.keep(...skips);
     return logits;
   });
 }
