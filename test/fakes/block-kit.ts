@@ -1,9 +1,8 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import limitsFile from '../fixtures/slack-block-kit/limits.json' with { type: 'json' };
 import { contextElements, inputElements, messageOnly, modalOnly, sizeRules } from './block-kit-rules.ts';
 
-const limitsFile = new URL('../fixtures/slack-block-kit/limits.json', import.meta.url);
-const limits: unknown = JSON.parse(readFileSync(limitsFile, 'utf8'));
+const limits: unknown = limitsFile;
 const Limit = z.object({
   min_length: z.number().optional(),
   max_length: z.number().optional(),

@@ -68,6 +68,8 @@ export class SlackServer {
   failure: (method: string, call: ApiCall) => Failure | undefined = () => undefined;
   withholdHello = false;
   mutePongs = false;
+  /** Sees every call as it arrives. */
+  onCall: (call: ApiCall) => void = () => undefined;
   /** Extra connections that `hello` claims. */
   ghosts = 0;
   readonly opened: number[] = [];
@@ -185,7 +187,8 @@ export class SlackServer {
     const token = String(request.headers.authorization ?? '').replace(/^Bearer /u, '');
     const method = path.startsWith('/response/') ? 'response_url' : path.replace(/^\/api\//u, '');
     const call: ApiCall = { method, token, params, at: Date.now() };
-    this.calls.push(call);
+    if (!this.store.lenient) this.calls.push(call);
+    this.onCall(call);
     const failure = this.failure(method, call);
     if (failure?.delayMs !== undefined) await new Promise((resolve) => setTimeout(resolve, failure.delayMs));
     if (failure?.cut === true) {

@@ -81,6 +81,8 @@ export class SlackStore {
   readonly messages: FakeMessage[] = [];
   readonly views: FakeView[] = [];
   readonly prompts: { readonly channel: string; readonly prompts: readonly unknown[] }[] = [];
+  /** Takes messages without checking them, for measurements. */
+  lenient = false;
   readonly #triggers = new Map<string, number>();
   readonly #responses = new Map<string, ResponseUrl>();
   #counter = 0;
