@@ -7,7 +7,7 @@ import { CONVNEXTS } from './convnext.ts';
 import { hfConvNextBackbone } from './hf-convnext.ts';
 import { hfSemanticModel, type SemanticOutput } from './hf-loss.ts';
 import { HF_SWINS, hfSwinBackbone } from './hf-swin.ts';
-import { lookUp } from './mmseg-backbones.ts';
+import { lookUp } from './mmseg-names.ts';
 import { uperFeature } from './mmseg-uper-head.ts';
 import { type Network, optionNumber, type Run } from './network.ts';
 

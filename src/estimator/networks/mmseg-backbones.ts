@@ -1,8 +1,8 @@
-import { AppError } from '../../errors.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { hrnet } from './hrnet.ts';
 import { mobileNetV2 } from './mmseg-mobilenet.ts';
+import { lookUp, unknownBackbone } from './mmseg-names.ts';
 import { optionNumber, optionNumbers, optionText, type Run } from './network.ts';
 import { resnest } from './resnest.ts';
 import { type ResNetOptions, resnet } from './resnet.ts';
@@ -19,11 +19,6 @@ const HRNETS = {
   'hrnet-w48': 48,
   'hrnet-w64': 64,
 } as const;
-
-/** Value of `table` under a name that comes from outside. */
-export function lookUp<V>(table: Readonly<Record<string, V>>, name: string | null): V | undefined {
-  return name !== null && Object.hasOwn(table, name) ? table[name] : undefined;
-}
 
 /** Strides and dilations of the four stages for an output stride of 8, 16 or 32. */
 function stageGeometry(stride: number): { strides: readonly number[]; dilations: readonly number[] } {
@@ -83,20 +78,4 @@ export function mmsegBackbone(run: Run, known: readonly string[], fallbackStride
   const backbone = allowed ? plainBackbone(run, fallbackStride) : undefined;
   if (backbone === undefined) throw unknownBackbone(run, known);
   return (t, image) => t.freeze(w.frozenBackbone, () => backbone(t, image));
-}
-
-export function unknownBackbone({ spec }: Run, known: readonly string[]): AppError {
-  const { implementation, architecture, backbone } = spec;
-  return new AppError(
-    'unknown-backbone',
-    `${implementation} ${architecture} is not built on ${backbone ?? 'nothing'}`,
-    {
-      details: { implementation, architecture, backbone: backbone ?? '', known: known.join(', ') },
-    },
-  );
-}
-
-/** The convolutional backbone has few channels: its heads are narrower in the official configs. */
-export function isBasicResnet({ spec }: Run): boolean {
-  return spec.backbone === 'resnet18' || spec.backbone === 'resnet34';
 }

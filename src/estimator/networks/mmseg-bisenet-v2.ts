@@ -4,7 +4,7 @@ import { adaptiveAveragePool, averagePool, batchNorm, maxPool, resize } from '..
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, convBlock, separableBlock, sizeOf } from './blocks.ts';
-import { fcnHead } from './mmseg-heads.ts';
+import { fcnHead } from './mmseg-fcn-head.ts';
 import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import type { Network, Run } from './network.ts';
 

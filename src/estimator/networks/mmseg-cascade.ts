@@ -1,7 +1,8 @@
 import type { Tensor } from '../tape/storage.ts';
 import { ModuleWeights, type Tape } from '../tape/tape.ts';
+import type { Head } from './mmseg-head.ts';
 import { type HeadLosses, lossByFeature } from './mmseg-loss.ts';
-import type { Head, Segmentor } from './mmseg-segmentor.ts';
+import type { Segmentor } from './mmseg-segmentor.ts';
 
 /** A head that refines the logits of the one before. */
 export type RefiningHead = (t: Tape, features: readonly Tensor[], previous: Tensor) => Tensor;

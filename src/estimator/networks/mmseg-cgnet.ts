@@ -5,8 +5,9 @@ import { linear } from '../tape/ops-linear.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf } from './blocks.ts';
-import { feature } from './mmseg-heads.ts';
-import { classify, encoderDecoder, type Head, plainTraining, type Segmentor } from './mmseg-segmentor.ts';
+import { feature } from './mmseg-feature.ts';
+import { classify, type Head, plainTraining } from './mmseg-head.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { weightedCrossEntropy } from './mmseg-weighted-loss.ts';
 import type { Network, Run } from './network.ts';
 

@@ -1,6 +1,10 @@
-import { isBasicResnet, lookUp, mmsegBackbone, mmsegOutputStride } from './mmseg-backbones.ts';
-import { asppHead, fcnHead, pspHead, separableAsppHead } from './mmseg-heads.ts';
-import { encoderDecoder, type Head, type Segmentor } from './mmseg-segmentor.ts';
+import { asppHead, separableAsppHead } from './mmseg-aspp-head.ts';
+import { mmsegBackbone, mmsegOutputStride } from './mmseg-backbones.ts';
+import { fcnHead } from './mmseg-fcn-head.ts';
+import type { Head } from './mmseg-head.ts';
+import { isBasicResnet, lookUp } from './mmseg-names.ts';
+import { pspHead } from './mmseg-psp-head.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { type Network, optionBoolean, optionNumbers, type Run } from './network.ts';
 
 /** Widths that the configs scale with the backbone: head, auxiliary head, DeepLabV3+'s early map. */

@@ -5,8 +5,8 @@ import { matmul } from '../tape/ops-linear.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, convBlock, sizeOf } from './blocks.ts';
-import { feature } from './mmseg-heads.ts';
-import { classify, type Head } from './mmseg-segmentor.ts';
+import { feature } from './mmseg-feature.ts';
+import { classify, type Head } from './mmseg-head.ts';
 
 /** A block between the two convolutions of an FCN head whose result is joined with its input. */
 export type ContextBlock = (t: Tape, x: Tensor) => Tensor;

@@ -1,5 +1,6 @@
 import { CONVNEXTS, convNext } from './convnext.ts';
-import { type Backbone, lookUp } from './mmseg-backbones.ts';
+import type { Backbone } from './mmseg-backbones.ts';
+import { lookUp } from './mmseg-names.ts';
 import type { Run } from './network.ts';
 
 /** ConvNeXt under MMSegmentation's UPerNet: stochastic depth 0.4, checkpointed by block. */

@@ -5,10 +5,12 @@ import { accuracy } from '../tape/ops-loss.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
-import { lookUp, unknownBackbone } from './mmseg-backbones.ts';
-import { dualStem, preActivated, residualStage, sequentialPyramid } from './mmseg-dual-branch.ts';
-import { feature } from './mmseg-heads.ts';
-import { encoderDecoder, type HeadTraining, type Segmentor } from './mmseg-segmentor.ts';
+import { dualStem, residualStage } from './mmseg-dual-branch.ts';
+import { preActivated, sequentialPyramid } from './mmseg-dual-pyramid.ts';
+import { feature } from './mmseg-feature.ts';
+import type { HeadTraining } from './mmseg-head.ts';
+import { lookUp, unknownBackbone } from './mmseg-names.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { hardPixelCrossEntropy } from './mmseg-weighted-loss.ts';
 import type { Network, Run } from './network.ts';
 

@@ -18,9 +18,9 @@ import { square, subtract } from '../tape/ops-reduce.ts';
 import { elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
-import { feature } from './mmseg-heads.ts';
+import { feature } from './mmseg-feature.ts';
+import { classify, type Head } from './mmseg-head.ts';
 import { type HeadLosses, lossByFeature } from './mmseg-loss.ts';
-import { classify, type Head } from './mmseg-segmentor.ts';
 
 const CODES = 32;
 

@@ -4,9 +4,12 @@ import { resize } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, separableBlock, sizeOf } from './blocks.ts';
-import { fcnHead, feature, pyramidPooling } from './mmseg-heads.ts';
+import { fcnHead } from './mmseg-fcn-head.ts';
+import { feature } from './mmseg-feature.ts';
+import { classify, type Head, plainTraining } from './mmseg-head.ts';
 import { invertedResidual } from './mmseg-mobilenet.ts';
-import { classify, encoderDecoder, type Head, plainTraining, type Segmentor } from './mmseg-segmentor.ts';
+import { pyramidPooling } from './mmseg-psp-head.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { sigmoidCrossEntropy } from './mmseg-sigmoid-loss.ts';
 import type { Network, Run } from './network.ts';
 

@@ -4,7 +4,8 @@ import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
 import { mmsegBackbone } from './mmseg-backbones.ts';
-import { classify, encoderDecoder, type Head, type Segmentor } from './mmseg-segmentor.ts';
+import { classify, type Head } from './mmseg-head.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import type { Network, Run } from './network.ts';
 
 /** FPN neck without norm or activation: as many maps as it gets, `out` channels each, nearest upsampling (Lin et al. 2017; MMSegmentation 1.2.2). */

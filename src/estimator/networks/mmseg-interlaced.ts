@@ -2,8 +2,8 @@ import { concat, pad, permute, reshape, slice } from '../tape/ops-core.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, convBlock, sizeOf } from './blocks.ts';
-import { feature } from './mmseg-heads.ts';
-import { classify, type Head } from './mmseg-segmentor.ts';
+import { feature } from './mmseg-feature.ts';
+import { classify, type Head } from './mmseg-head.ts';
 import { selfAttentionBlock } from './mmseg-self-attention.ts';
 
 const CHANNELS = 512;

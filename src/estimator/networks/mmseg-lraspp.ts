@@ -5,10 +5,11 @@ import { averagePool, conv2d, resize } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
-import { unknownBackbone } from './mmseg-backbones.ts';
-import { feature } from './mmseg-heads.ts';
+import { feature } from './mmseg-feature.ts';
+import { classify, type Head } from './mmseg-head.ts';
 import { mobileNetV3 } from './mmseg-mobilenet.ts';
-import { classify, encoderDecoder, type Head, type Segmentor } from './mmseg-segmentor.ts';
+import { unknownBackbone } from './mmseg-names.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import type { Network, Run } from './network.ts';
 
 const CHANNELS = 128;

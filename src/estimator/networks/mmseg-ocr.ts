@@ -7,8 +7,10 @@ import { convBlock } from './blocks.ts';
 import { mmsegBackbone } from './mmseg-backbones.ts';
 import { cascade, type RefiningHead } from './mmseg-cascade.ts';
 import { hrnetFcnHead } from './mmseg-classic.ts';
-import { fcnHead, feature } from './mmseg-heads.ts';
-import { classify, encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
+import { fcnHead } from './mmseg-fcn-head.ts';
+import { feature } from './mmseg-feature.ts';
+import { classify } from './mmseg-head.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { selfAttentionBlock } from './mmseg-self-attention.ts';
 import type { Network, Run } from './network.ts';
 

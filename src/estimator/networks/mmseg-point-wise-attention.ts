@@ -6,8 +6,8 @@ import { freshRule } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, convBlock, sizeOf } from './blocks.ts';
-import { feature } from './mmseg-heads.ts';
-import { classify, type Head } from './mmseg-segmentor.ts';
+import { feature } from './mmseg-feature.ts';
+import { classify, type Head } from './mmseg-head.ts';
 
 const CHANNELS = 512;
 

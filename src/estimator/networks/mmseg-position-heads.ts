@@ -6,9 +6,9 @@ import { maxOverLast, subtract } from '../tape/ops-reduce.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, convBlock } from './blocks.ts';
-import { feature } from './mmseg-heads.ts';
+import { feature } from './mmseg-feature.ts';
+import { classify, type Head } from './mmseg-head.ts';
 import { type HeadLosses, lossByFeature } from './mmseg-loss.ts';
-import { classify, type Head } from './mmseg-segmentor.ts';
 import { type SelfAttentionOptions, selfAttentionBlock } from './mmseg-self-attention.ts';
 
 /** mmcv's Scale: one trained number. */

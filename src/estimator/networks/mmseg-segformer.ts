@@ -3,7 +3,8 @@ import { resize } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import { convBlock, sizeOf } from './blocks.ts';
 import { mixTransformer } from './mit.ts';
-import { classify, encoderDecoder, type Head } from './mmseg-segmentor.ts';
+import { classify, type Head } from './mmseg-head.ts';
+import { encoderDecoder } from './mmseg-segmentor.ts';
 import type { Network, Run } from './network.ts';
 
 /** [first width, blocks per stage]: SegFormer paper, table 6. */

@@ -5,9 +5,11 @@ import { linear, matmul } from '../tape/ops-linear.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { l2Norm } from './l2-norm.ts';
-import { lookUp } from './mmseg-backbones.ts';
-import { fcnHead, feature } from './mmseg-heads.ts';
-import { encoderDecoder, type Head, type Segmentor } from './mmseg-segmentor.ts';
+import { fcnHead } from './mmseg-fcn-head.ts';
+import { feature } from './mmseg-feature.ts';
+import type { Head } from './mmseg-head.ts';
+import { lookUp } from './mmseg-names.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { encoderLayer, VITS, visionTransformer } from './mmseg-vit.ts';
 import { type Network, optionNumber, optionText, type Run } from './network.ts';
 

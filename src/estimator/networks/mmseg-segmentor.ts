@@ -1,16 +1,11 @@
 import { add, shift } from '../tape/ops-core.ts';
-import { conv2d, dropout2d, mean } from '../tape/ops-layers.ts';
+import { mean } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
-import { type HeadLosses, type LossOptions, lossByFeature } from './mmseg-loss.ts';
+import { type Head, type HeadTraining, plainTraining } from './mmseg-head.ts';
+import type { HeadLosses, LossOptions } from './mmseg-loss.ts';
 import { type Network, type Run, trainingImage } from './network.ts';
 import { unusedModules } from './unused.ts';
-
-/** Gives a head's low-resolution logits from the backbone's feature maps. */
-export type Head = (t: Tape, features: readonly Tensor[]) => Tensor;
-
-/** Forward and losses of a head in training. */
-export type HeadTraining = (t: Tape, features: readonly Tensor[], target: Tensor) => HeadLosses;
 
 export interface Segmentor {
   readonly backbone: (t: Tape, image: Tensor) => readonly Tensor[];
@@ -23,12 +18,6 @@ export interface Segmentor {
   readonly auxiliaryLosses?: readonly HeadTraining[];
   /** Pixel sampler of the decode head. */
   readonly hardPixels?: LossOptions['hardPixels'];
-}
-
-/** `cls_seg`: channel dropout, then a 1×1 convolution with bias. */
-export function classify(t: Tape, x: Tensor, numClasses: number, dropoutRatio = 0.1): Tensor {
-  const dropped = dropout2d(t, x, dropoutRatio);
-  return t.within('conv_seg', () => conv2d(t, dropped, { out: numClasses, kernel: 1, bias: true }));
 }
 
 /** Backbone, heads and losses in the order of `EncoderDecoder.loss`; the feature maps live until the last loss. */
@@ -70,13 +59,8 @@ function addIdleHeads(t: Tape, model: Segmentor, features: readonly Tensor[]): v
   });
 }
 
-/** A head with one output and losses on all its pixels. */
-export function plainTraining(head: Head, options: LossOptions): HeadTraining {
-  return (t, features, target) => lossByFeature(t, head(t, features), target, options);
-}
-
 /** `sum(loss.mean() for loss in losses)`, as mmengine's parse_losses does; the dict of losses is alive meanwhile. */
-export function sumOfLosses(t: Tape, parts: readonly HeadLosses[]): Tensor {
+function sumOfLosses(t: Tape, parts: readonly HeadLosses[]): Tensor {
   const losses = parts.flatMap((part) => part.losses);
   let total: Tensor | undefined;
   for (const loss of losses) {

@@ -6,8 +6,9 @@ import { bmm } from '../tape/ops-linear.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
-import { lookUp } from './mmseg-backbones.ts';
-import { classify, encoderDecoder, type Head, type Segmentor } from './mmseg-segmentor.ts';
+import { classify, type Head } from './mmseg-head.ts';
+import { lookUp } from './mmseg-names.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { type MscanOptions, mscan } from './mscan.ts';
 import type { Network, Run } from './network.ts';
 

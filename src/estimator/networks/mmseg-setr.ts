@@ -4,9 +4,11 @@ import { layerNorm, resize } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
-import { lookUp } from './mmseg-backbones.ts';
-import { fcnHead, feature } from './mmseg-heads.ts';
-import { classify, encoderDecoder, type Head, type Segmentor } from './mmseg-segmentor.ts';
+import { fcnHead } from './mmseg-fcn-head.ts';
+import { feature } from './mmseg-feature.ts';
+import { classify, type Head } from './mmseg-head.ts';
+import { lookUp } from './mmseg-names.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { VITS, visionTransformer } from './mmseg-vit.ts';
 import { type Network, optionNumber, optionText, type Run } from './network.ts';
 

@@ -2,7 +2,8 @@ import { constant, multiply, scale } from '../tape/ops-core.ts';
 import { mean } from '../tape/ops-layers.ts';
 import { binaryCrossEntropy } from '../tape/ops-loss.ts';
 import { elements } from '../tape/storage.ts';
-import { type LossTerm, mmsegDice } from './mmseg-loss.ts';
+import { mmsegDice } from './mmseg-dice.ts';
+import type { LossTerm } from './mmseg-loss.ts';
 
 /**
  * `CrossEntropyLoss(use_sigmoid=True)`: one binary loss per class. The labels become an int64 one-hot map, its float

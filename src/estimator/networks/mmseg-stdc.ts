@@ -4,11 +4,12 @@ import { adaptiveAveragePool, averagePool, resize } from '../tape/ops-layers.ts'
 import { type DType, elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
-import { lookUp, unknownBackbone } from './mmseg-backbones.ts';
 import { attentionRefinement } from './mmseg-bisenet-v1.ts';
-import { fcnHead } from './mmseg-heads.ts';
+import { fcnHead } from './mmseg-fcn-head.ts';
+import { type HeadTraining, plainTraining } from './mmseg-head.ts';
 import { lossByFeature } from './mmseg-loss.ts';
-import { encoderDecoder, type HeadTraining, plainTraining, type Segmentor } from './mmseg-segmentor.ts';
+import { lookUp, unknownBackbone } from './mmseg-names.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { sigmoidCrossEntropy, sigmoidDice } from './mmseg-sigmoid-loss.ts';
 import type { Network, Run } from './network.ts';
 

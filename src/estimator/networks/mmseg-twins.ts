@@ -1,4 +1,5 @@
-import { type Backbone, lookUp } from './mmseg-backbones.ts';
+import type { Backbone } from './mmseg-backbones.ts';
+import { lookUp } from './mmseg-names.ts';
 import type { Run } from './network.ts';
 import { type TwinsOptions, twins } from './twins.ts';
 

@@ -4,8 +4,11 @@ import { maxPool, resize } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
-import { asppHead, fcnHead, pspHead } from './mmseg-heads.ts';
-import { encoderDecoder, type Head, type Segmentor } from './mmseg-segmentor.ts';
+import { asppHead } from './mmseg-aspp-head.ts';
+import { fcnHead } from './mmseg-fcn-head.ts';
+import type { Head } from './mmseg-head.ts';
+import { pspHead } from './mmseg-psp-head.ts';
+import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { type Network, optionText, type Run } from './network.ts';
 
 const STAGES = 5;

@@ -3,8 +3,8 @@ import { resize } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
-import { pyramidPooling } from './mmseg-heads.ts';
-import { classify, type Head } from './mmseg-segmentor.ts';
+import { classify, type Head } from './mmseg-head.ts';
+import { pyramidPooling } from './mmseg-psp-head.ts';
 
 export interface UperHeadOptions {
   readonly channels: number;

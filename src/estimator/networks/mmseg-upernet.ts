@@ -1,8 +1,9 @@
 import { AppError } from '../../errors.ts';
-import { type Backbone, lookUp, mmsegResnetOptions } from './mmseg-backbones.ts';
+import { type Backbone, mmsegResnetOptions } from './mmseg-backbones.ts';
 import { beit, featurePyramid } from './mmseg-beit.ts';
 import { mmsegConvNext } from './mmseg-convnext.ts';
-import { fcnHead } from './mmseg-heads.ts';
+import { fcnHead } from './mmseg-fcn-head.ts';
+import { lookUp } from './mmseg-names.ts';
 import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { mmsegSwin } from './mmseg-swin.ts';
 import { mmsegTwins } from './mmseg-twins.ts';
