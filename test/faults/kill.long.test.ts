@@ -36,9 +36,9 @@ test(`SQLite: kill -9 at ${kills} random moments under load`, async () => {
   const crowd = new Crowd({ server, fleet, again: 0.2 });
   await fleet.start(0);
   let over = false;
-  const talking = crowd.talk(10, () => !over);
+  const talking = crowd.talk(16, () => !over);
   for (let kill = 0; kill < kills; kill += 1) {
-    await random(20, 600);
+    await random(20, 1_500);
     await fleet.kill(0);
     await fleet.start(0);
   }
@@ -57,9 +57,9 @@ test(`PostgreSQL: three replicas, kill -9 at ${Math.ceil(kills / 4)} random mome
   const crowd = new Crowd({ server, fleet, again: 0.3 });
   for (const index of [0, 1, 2]) await fleet.start(index);
   let over = false;
-  const talking = crowd.talk(10, () => !over);
+  const talking = crowd.talk(16, () => !over);
   for (let kill = 0; kill < Math.ceil(kills / 4); kill += 1) {
-    await random(20, 600);
+    await random(20, 1_500);
     await fleet.kill(kill % 3);
     await fleet.start(kill % 3);
   }
