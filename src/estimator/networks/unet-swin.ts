@@ -118,7 +118,7 @@ function decoder(t: Tape, image: Tensor, deepest: Tensor, skips: readonly Tensor
       return stage > 0 ? expand(t, refined, grid, { factor: 2, out: channels / 2 }) : refined;
     });
   }
-  return layerNorm(t, tokens);
+  return tokens;
 }
 
 function swinUnet({ t, w, spec }: Run, image: Tensor): Tensor {
@@ -133,7 +133,8 @@ function swinUnet({ t, w, spec }: Run, image: Tensor): Tensor {
     const { tokens, skips } = encoder(t, image);
     const decoded = decoder(t, image, tokens, skips);
     const grid = { height: height / 4, width: width / 4 };
-    const full = t.within('up', () => expand(t, decoded, grid, { factor: 4, out: WIDTH }));
+    const full = t.within('up', () => expand(t, layerNorm(t, decoded), grid, { factor: 4, out: WIDTH }));
+    t.keep(decoded);
     const map = permute(t, reshape(t, full, [full.shape[0] ?? 1, height, width, WIDTH]), [0, 3, 1, 2]);
     const logits = t.within('output', () => conv2d(t, map, { out: w.numClasses, kernel: 1 }));
     t.keep(...skips);
