@@ -139,8 +139,8 @@ function isUnsure({ architecture, backbone, alternatives }: ModelMention): boole
 
 /** Not inside what was already read, and a bare size stands as one word: "-b 4" is a batch. */
 function isMeant(reading: Reading, mention: ModelMention): boolean {
-  const { start, end, architecture, backbone, text } = mention;
-  if (reading.rest.slice(start, end).includes(FILLER)) return false;
+  const { architecture, backbone, text } = mention;
+  if (nameSpans(mention).every((span) => reading.rest.slice(span.start, span.end).includes(FILLER))) return false;
   return architecture !== null || backbone !== null || isUnsure(mention) || /^[a-z]-?\d$/i.test(text);
 }
 

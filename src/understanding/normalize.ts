@@ -59,6 +59,7 @@ function unifyTimes(text: string): string {
   return text
     .replace(/[×✕✖✗✘╳⨯⨉]/g, 'x')
     .replace(/(\d) ?\* ?(?=[\da-z])/gi, '$1x')
+    .replace(/([a-z]) ?\* ?(?=\d{1,3}(?!\d))/gi, '$1 x')
     .replace(/(\d) ?(?:乘以?|by) ?(?=\d)/gi, '$1x')
     .replace(/(\d) ?[xX] ?(?=\d)/g, '$1x')
     .replace(/\*/g, ' ')

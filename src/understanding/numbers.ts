@@ -179,6 +179,10 @@ function convertMixed(text: string): string {
   );
 }
 
+/** 八块五: five tenths, not five of something. */
+const TENTHS =
+  /(\d{1,6})块(?:钱)?([一二两三四五六七八九半]|\d(?![\d.x]))(?=毛|\s*(?:$|[,.;!?)\n/每一吧的左以]|an? |per))/g;
+
 const CONTEXT = 12;
 
 /** Writes every Chinese numeral that counts something in Arabic digits and leaves the rest of the text as it is. */
@@ -189,7 +193,9 @@ export function toArabicNumerals(text: string): string {
     const mixed = /\d\s?$/.test(before) && /^[百千万亿]/.test(run);
     return mixed ? spellTail(run, after) : convertRun({ run, before, after });
   });
-  return convertMixed(plain);
+  return convertMixed(plain).replace(TENTHS, (_all, yuan: string, tenths: string) => {
+    return `${yuan}.${tenths === '半' ? 5 : (DIGITS[tenths] ?? tenths)}块`;
+  });
 }
 
 /** After Arabic digits the unit stays for `convertMixed`: 1万五 → 1万5, 5千一个月 → 5千 1个月. */

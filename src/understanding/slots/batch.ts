@@ -119,6 +119,9 @@ const RULES: readonly Rule[] = [
   { pattern: new RegExp(`${BATCH_WORD} ?(?:[=:是为] ?| )(-\\d{1,4})(?![\\d.])`, 'g'), rank: 6 },
 ];
 
+/** "bs 2x4 卡". */
+const TIMES_CARDS = new RegExp(`${BATCH_WORD}${LINKS}(\\d{1,4}) ?x ?(\\d{1,3}) ?(?:张|块)?(?:卡|gpus?|cards?)`, 'g');
+
 /** "8 gpus x 2", "8卡x2", "4 GPU × 每卡2": the second number is per GPU. */
 const CARDS_TIMES =
   /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡) ?x ?(?:每卡|batch|bs)? ?(\d{1,4})(?!\d| ?x)/g;
@@ -147,7 +150,11 @@ export function readBatch(reading: Reading): Pick<Slots, 'batchSize' | 'batchSco
     const [gpus = 0, size = 0] = found.groups.map(Number);
     return { value: { size, scope: 'per_gpu', gpus }, rank: 6, start: found.start, end: found.end };
   });
-  const candidates = [...times, ...RULES.flatMap((rule) => readRule(reading, rule))];
+  const swapped = take(reading, TIMES_CARDS).map((found): Candidate<Batch> => {
+    const [size = 0, gpus = 0] = found.groups.map(Number);
+    return { value: { size, scope: 'per_gpu', gpus }, rank: 6, start: found.start, end: found.end };
+  });
+  const candidates = [...times, ...swapped, ...RULES.flatMap((rule) => readRule(reading, rule))];
   const best = choose(reading, candidates);
   if (best === null) return {};
   const { size, scope, gpus } = best.value;

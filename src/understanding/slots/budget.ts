@@ -1,5 +1,5 @@
 import { type Cue, words } from '../lexicon/lexicon.ts';
-import { after, before, erase, type Found, find, type Reading } from '../reading.ts';
+import { after, before, clauseOf, erase, type Found, find, type Reading } from '../reading.ts';
 import type { Budget, SlotChange } from '../understanding.ts';
 
 const CURRENCY_BEFORE = /(¥|rmb|cny|人民币) ?$|(\$|usd|us\$|美元) ?$/;
@@ -65,8 +65,13 @@ function currencyAt(lead: string, tail: string): 'CNY' | 'USD' | null {
   return behind === null ? null : behind[1] === undefined ? 'USD' : 'CNY';
 }
 
+/** "3000 到 5000": what stands before the range names both ends. */
+const RANGE_START = /\d[\d,.]* ?[kw]? ?(?:元|块钱?)? ?(?:[-~到至]|to|and) ?$/;
+/** "总 batch 16" counts images, not the run. */
+const OTHER_TOTAL = /(?:总|total|global) ?(?:的|共)? ?(?:batch|bs|步|iter|显存|\d+ ?张)[^,;]*/g;
+
 function signsOf(reading: Reading, found: Found): Signs {
-  const lead = before(reading.rest, found.start, 24);
+  const lead = before(reading.rest, found.start, 40).replace(RANGE_START, '').slice(-24);
   const tail = after(reading.rest, found.end, 28);
   const currency = currencyAt(lead, tail);
   const afterMoney = tail.replace(CURRENCY_AFTER, '').replace(LIMIT_AFTER, '');
@@ -75,7 +80,8 @@ function signsOf(reading: Reading, found: Found): Signs {
   const ahead = PERIOD_BEFORE.find(({ pattern }) => pattern.test(bareLead))?.period;
   const keyword = BUDGET_BEFORE.test(bareLead) || BUDGET_AFTER.test(tail);
   const limit = LIMIT_AFTER.test(tail.replace(CURRENCY_AFTER, ''));
-  const run = RUN_NEAR.test(before(reading.text, found.start, 12)) || RUN_NEAR.test(after(reading.text, found.end, 14));
+  const run =
+    RUN_NEAR.test(clauseOf(reading.text, found).replace(OTHER_TOTAL, '')) || RUN_NEAR.test(nextClause(reading, found));
   return {
     currency,
     period: behind ?? ahead ?? (run ? 'total' : null),
@@ -89,6 +95,11 @@ function signsOf(reading: Reading, found: Found): Signs {
 const OTHER_LIMIT =
   /(?:batch|bs|批大小|批次|尺寸|图|crop|卡|epochs?|size|显存|memory|vram|gpus?|cards?|images?)[^,;\d]{0,12}$/;
 const MONEY_WORD = /预算|budget|花|钱|pay|spend|afford|经费|价/;
+
+/** "老板批了两万，训完为止": the clause behind may tell what the sum is for. */
+function nextClause(reading: Reading, found: Found): string {
+  return /^[^,;\d]{0,4}, ?([^,;\d]{0,10})/.exec(after(reading.text, found.end, 24))?.[1] ?? '';
+}
 
 function isMoney(reading: Reading, found: Found, signs: Signs, context: BudgetContext): boolean {
   const tail = after(reading.rest, found.end, 12);

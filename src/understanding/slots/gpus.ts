@@ -43,6 +43,9 @@ const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number;
 
 const NODES =
   /(?<![\d.x])(\d{1,3}) ?(?:台?机器?|台|nodes?|machines?) ?(?:,|x|with|each|每台|共)? ?(?:每台|每机|x)? ?(\d{1,2}) ?(?:卡|张卡|gpus?|cards?)/g;
+/** "2 nodes with 8 V100s each": the cards of one node stand elsewhere. */
+const NODES_ALONE =
+  /(?<![\d.])(\d{1,3}) (?:nodes?|machines?|servers?) (?:with|of|x|each)|(?<![\d.])(\d{1,3}) ?台(?:机器|服务器)?,? ?每台/;
 const VISIBLE = /cuda_visible_devices ?= ?["']?(\d+(?:,\d+)*)/g;
 /** "再加一张卡", "每张卡", "第 2 张卡": no count of what is used. */
 const NOT_COUNTED = /(?:再加|多加|加|增加|每|第|another|extra|多买|再买|more|任意|哪) ?$/;
@@ -71,6 +74,11 @@ function readCounts(reading: Reading): readonly Candidate<number>[] {
     ),
   );
   return [...visible, ...nodes, ...plain].filter(({ value }) => value >= 1 && value <= 4096);
+}
+
+function nodesOf(text: string): number {
+  const found = NODES_ALONE.exec(text);
+  return Number(found?.[1] ?? found?.[2] ?? 1);
 }
 
 const LIST_LINK =
@@ -122,7 +130,9 @@ export function readGpus(reading: Reading, mentions: readonly GpuSpan[]): Pick<S
     ...mentions.flatMap(({ count, start, end }) => (count === null ? [] : [{ value: count, start, end, rank: 5 }])),
     ...readCounts(reading),
   ];
-  const gpus = choose(reading, counts)?.value;
+  const perNode = choose(reading, counts)?.value;
+  const nodes = nodesOf(reading.text);
+  const gpus = perNode === undefined ? undefined : perNode * (counts.some(({ rank }) => rank === 7) ? 1 : nodes);
   const cards = mergeMentions(mentions);
   const together = listed(reading, cards);
   const chosen =

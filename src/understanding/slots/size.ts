@@ -44,9 +44,9 @@ function inRange(side: number): boolean {
 
 /** Crop words make it surer, the original picture is not what is trained on. */
 function rankOf(reading: Reading, found: { start: number; end: number }): number {
-  const lead = before(reading.text, found.start, 20);
+  const lead = before(reading.text, found.start, 20).replace(/^.*[,;\n]/s, '');
   const clause = clauseOf(reading.text, found);
-  const whole = WHOLE.test(clause) && !CROP.test(lead) ? -4 : 0;
+  const whole = WHOLE.test(lead) || (WHOLE.test(clause) && !CROP.test(lead)) ? -4 : 0;
   const validates = VALIDATION.test(clause) && !TRAINING.test(clause) ? -4 : 0;
   return 5 + whole + validates + (CROP.test(lead) ? 1 : 0);
 }
@@ -143,7 +143,7 @@ function readShapes(reading: Reading): { readonly sizes: readonly Candidate<Size
 const ORDER_AFTER =
   /^ ?(?:px|像素)? ?[([]? ?(h|height|高|w|width|宽) ?(?:x|\*|,|\/|by)? ?(w|width|宽|h|height|高) ?[)\]]?(?![a-z])/;
 const ORDER_BEFORE = /(?:w|宽|width) ?x? ?(?:h|高|height) ?[:=是)]? ?$/;
-const PAIR = new RegExp(`(?<![\\d.x-])(?:${K_SIDE}|${SIDE}) ?x ?(?:${K_SIDE}|${SIDE})(?! ?x?\\d)`, 'g');
+const PAIR = new RegExp(`(?<![\\d.x-])(?:${K_SIDE}|${SIDE}) ?x ?(?:${K_SIDE}|${SIDE})(?! ?x ?\\d|\\d)`, 'g');
 /** crop_size=(512, 1024), 改成932,932: a comma between sides, where words say that sides are meant. */
 const COMMA_PAIR = /[([]? ?(?<![\d.,])(\d{2,5}) ?[,/] ?(\d{2,5})(?![\d.]) ?[)\]]?/g;
 const COMMA_CUE = new RegExp(`(?:${words('crop')}|改成|换成|resolution|shape|图|scale|\\()[^,;\\d]{0,10}[=:(\\[]? ?$`);
