@@ -32,6 +32,7 @@ import { torchvisionSegmentation } from './torchvision-segmentation.ts';
 import { milesialNetworks } from './unet-milesial.ts';
 import { originalUnetNetworks } from './unet-original.ts';
 import { swinUnetNetworks } from './unet-swin.ts';
+import { transUnetNetworks } from './unet-transunet.ts';
 
 const NETWORKS: Readonly<Record<string, Network>> = {
   ...attentionNetworks,
@@ -62,6 +63,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...milesialNetworks,
   ...originalUnetNetworks,
   ...swinUnetNetworks,
+  ...transUnetNetworks,
   ...torchvisionSegmentation,
   ...hfSegformer,
   ...hfUpernet,
