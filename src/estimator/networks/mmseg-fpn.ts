@@ -6,6 +6,7 @@ import { convBlock, sizeOf } from './blocks.ts';
 import { mmsegBackbone } from './mmseg-backbones.ts';
 import { classify, type Head } from './mmseg-head.ts';
 import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
+import { mmsegTwins } from './mmseg-twins.ts';
 import type { Network, Run } from './network.ts';
 
 /** FPN neck without norm or activation: as many maps as it gets, `out` channels each, nearest upsampling (Lin et al. 2017; MMSegmentation 1.2.2). */
@@ -54,11 +55,12 @@ function scaleHead(t: Tape, map: Tensor, level: number, channels: number): Tenso
   return x;
 }
 
-const KNOWN = ['resnet'];
+const KNOWN = ['resnet', 'twins'];
 
+/** Semantic FPN on a ResNet or on Twins, whose configs have the same neck and head. */
 function semanticFpn(run: Run): Segmentor {
   return {
-    backbone: mmsegBackbone(run, KNOWN, 32),
+    backbone: mmsegTwins(run) ?? mmsegBackbone(run, KNOWN, 32),
     neck: (t, features) => fpnNeck(t, features),
     decodeHead: fpnHead({ channels: 128, numClasses: run.w.numClasses }),
     auxiliaryHeads: [],
