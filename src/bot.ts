@@ -45,6 +45,7 @@ async function handleMessage(message: IncomingMessage, ports: BotPorts): Promise
     const { state, version } = await loadDialog(ports.store, message, ports.locale);
     const before = await withQuotedEstimate(state, message, ports);
     const decided = decideTurn(before, message.text, ports);
+    if (decided.facts.failure !== undefined) reportFailure(decided.facts.failure, ports);
     const expiresAt = records.expiryOf(ports.now(), ports.retentionDays);
     const code = decided.isEstimate ? await records.reserveCode(ports.store, message, expiresAt) : null;
     const after = { ...decided.state, estimateCode: code ?? decided.state.estimateCode };
@@ -65,6 +66,12 @@ function refusal(message: IncomingMessage, ports: BotPorts): Problem | null {
   const decision = ports.limiter.check(message, ports.now());
   if (!decision.allowed) return { code: 'overloaded', details: { seconds: String(decision.retryAfterSeconds) } };
   return message.text.length > MAX_MESSAGE_CHARACTERS ? { code: 'too-large', details: {} } : null;
+}
+
+/** The person gets an apology and what was said is kept; the operator gets the error. */
+function reportFailure(error: unknown, { logger, metrics }: BotPorts): void {
+  metrics.count('errors', { code: 'internal' });
+  logger.error({ error, code: 'internal' }, 'turn failed');
 }
 
 /** A quoted answer or a pressed button of an older one is what the message is about. */

@@ -80,6 +80,8 @@ export interface Facts {
   readonly comparisons?: readonly Comparison[];
   readonly recipe?: RecipeFacts;
   readonly problem?: Problem;
+  /** What went wrong inside, for the log; the person is told only that it did. */
+  readonly failure?: unknown;
   /** Facts that put right what the person believes. */
   readonly beliefs?: readonly Belief[];
   readonly unknownGpus?: readonly string[];

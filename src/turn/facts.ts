@@ -25,7 +25,7 @@ export function gatherFacts(before: DialogState, turn: Turn, ports: AnswerPorts)
     return { ...factsOf(before, turn, ports), ...corrections };
   } catch (error) {
     if (error instanceof AppError && error.code !== 'internal') return { problem: problemOf(error), ...corrections };
-    throw error;
+    return { problem: { code: 'internal', details: {} }, failure: error, ...corrections };
   }
 }
 

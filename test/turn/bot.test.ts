@@ -173,6 +173,28 @@ describe('limits', () => {
     expect(apology.fallback).not.toContain('secret');
   });
 
+  test('a failure inside is an apology; what was said is kept', async () => {
+    const broken = (): never => {
+      throw new TypeError('oops');
+    };
+    bot = createBot({
+      ...answerPorts,
+      estimate: broken,
+      store,
+      limiter: createRateLimiter({ perPerson: 99, perConversation: 99 }),
+      locale: 'zh',
+      retentionDays: 30,
+      logger: createLogger({ level: 'silent' }),
+      metrics: createMetrics(),
+      now: () => now,
+    });
+    const reply = await say(REQUEST);
+    expect(reply.kind).toBe('notice');
+    expect(reply.fallback).toContain('出错');
+    expect(reply.fallback).not.toContain('oops');
+    expect(await bot.prefill(message('').conversationId)).toMatchObject({ model: 'deeplabv3plus resnet50' });
+  });
+
   test('a store that is away is reported with its code', async () => {
     await store.close();
     const lost = { ...store, get: () => Promise.reject(new AppError('store-unavailable', 'gone')) };

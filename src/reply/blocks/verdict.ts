@@ -35,11 +35,19 @@ export function rentText(recommendation: Recommendation, words: Words): string {
   }
   if (recommended.status === 'over-budget') return text.overBudget(asked, ...offer);
   const parts = [
+    ...splitTexts(recommendation, words),
     text.take(...offer),
     ...(recommended.changes.length > 0 ? [text.withChanges(changesText(recommended.changes, words))] : []),
     ...(budget === null ? [] : [text.withinBudget(asked)]),
   ];
   return parts.join(words.locale === 'zh' ? '，' : ', ');
+}
+
+/** The number of GPUs was free: how the total batch is shared, and what that needs. */
+function splitTexts({ recommended, estimate }: Recommendation, words: Words): readonly string[] {
+  if (recommended === null || recommended.gpus === estimate.workload.gpus) return [];
+  const share = recommended.imagesPerStep / recommended.gpus;
+  return [words.answer.verdict.split(recommended.gpus, significant(share), gibOf(recommended.neededGiB))];
 }
 
 type Offer = readonly [instance: string, gpu: string, price: string];

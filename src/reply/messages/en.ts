@@ -37,6 +37,8 @@ export const en = {
   verdict: {
     need: (allocated: string, device: string) => `Needs ${allocated} per GPU (nvidia-smi ≈ ${device})`,
     take: (instance: string, gpu: string, price: string) => `take ${instance}: ${gpu}, ${price}`,
+    split: (gpus: number, share: string, needed: string) =>
+      `shared by ${gpus} GPUs, ${share} images each, ${needed} per GPU`,
     withChanges: (changes: string) => `with ${changes}`,
     withinBudget: (budget: string) => `within your ${budget}`,
     overBudget: (budget: string, instance: string, gpu: string, price: string) =>

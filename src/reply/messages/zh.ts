@@ -37,6 +37,7 @@ export const zh: AnswerMessages = {
   verdict: {
     need: (allocated, device) => `需要 ${allocated}/卡（nvidia-smi 约 ${device}）`,
     take: (instance, gpu, price) => `推荐 ${instance}：${gpu}，${price}`,
+    split: (gpus, share, needed) => `分到 ${gpus} 张卡、每卡 ${share} 张，每卡要 ${needed}`,
     withChanges: (changes) => `要${changes}`,
     withinBudget: (budget) => `预算 ${budget} 内`,
     overBudget: (budget, instance, gpu, price) => `预算 ${budget} 不够，最省的是 ${instance}：${gpu}，${price}`,
