@@ -32,9 +32,9 @@ const NEEDS: Readonly<Record<Intent, readonly RequiredSlot[]>> = {
   unknown: [],
 };
 
-/** Slots that an intent needs, in the order in which they are asked. */
-export function requiredSlots(intent: Intent, { model }: Slots): readonly RequiredSlot[] {
-  const needed = NEEDS[intent];
+/** Slots that an intent needs, in the order in which they are asked. Who names a card has chosen: no budget is asked. */
+export function requiredSlots(intent: Intent, { model, gpu }: Slots): readonly RequiredSlot[] {
+  const needed = gpu === undefined ? NEEDS[intent] : NEEDS[intent].filter((slot) => slot !== 'budget');
   return model !== undefined && FIXED_INPUT.has(model) ? needed.filter((slot) => slot !== 'imageHeight') : needed;
 }
 

@@ -99,6 +99,7 @@ describe('relative changes', () => {
 
 test('required slots by intent; a network of one input size is not asked for it', () => {
   expect(requiredSlots('size', {})).toEqual(['model', 'imageHeight', 'batchSize', 'budget']);
+  expect(requiredSlots('size', { gpu: { name: 'A10' } })).not.toContain('budget');
   expect(requiredSlots('fits', {})).toEqual(['model', 'imageHeight', 'batchSize']);
   expect(requiredSlots('max_size', {})).toEqual(['model', 'batchSize']);
   expect(requiredSlots('size', { model: 'sam' })).not.toContain('imageHeight');
