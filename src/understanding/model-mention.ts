@@ -51,7 +51,7 @@ const SIZES: Readonly<Record<string, string>> = {
 };
 const SIZED = /^(.+?)-(t|s|b|l|xl)(\/\d+)?$/;
 const SIZE_SAID =
-  /(?:^|换成?|改成?|用|try|about|to|那|试试|来个|the)\s?(?:the )?(tiny|small|base|xlarge|large|xl|[tsbl])\s?(?:的|版本?|version|one|size|呢|variant)?\s?(?:呢|吗|instead|then|[?,.;!]|$)/;
+  /(?:^|换成?|换回|改成?|用|还是|选|是|回|try|about|to|with|那|试试|来个|the)\s?(?:the )?(tiny|small|base|xlarge|large|xl|[tsbl])\s?(?:的|版本?|version|one|size|呢|variant)?\s?(?:呢|吗|吧|好了|instead|then|[?,.;!]|$)/;
 
 /** "换成 L 的", "the large one": another size of the backbone that is held. */
 function resized(text: string, held: Slots): string | null {
@@ -82,7 +82,11 @@ function askAlternatives(mention: ModelMention): Ambiguity {
 function candidatesOf(mentions: readonly ModelMention[]): readonly Candidate<ModelMention>[] {
   return mentions.map((mention, index) => ({
     value: mention,
-    start: mention.start,
+    // of "b1，是 b2" the last one is meant
+    start:
+      mention.variant === undefined || mention.architecture !== null
+        ? mention.start
+        : mention.end - mention.variant.length,
     end: mention.end,
     rank: (mention.architecture === null ? 3.5 : mention.form === 'plain' ? 5 : 6) - index * 0.01,
   }));
@@ -141,7 +145,7 @@ function isUnsure({ architecture, backbone, alternatives }: ModelMention): boole
 function isMeant(reading: Reading, mention: ModelMention): boolean {
   const { architecture, backbone, text } = mention;
   if (nameSpans(mention).every((span) => reading.rest.slice(span.start, span.end).includes(FILLER))) return false;
-  return architecture !== null || backbone !== null || isUnsure(mention) || /^[a-z]-?\d$/i.test(text);
+  return architecture !== null || backbone !== null || isUnsure(mention) || /(?<![a-z])[a-z]-?\d$/i.test(text);
 }
 
 /** Longer plain mentions have other words between head and backbone. */

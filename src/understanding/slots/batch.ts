@@ -16,12 +16,13 @@ const NUMBER = '(\\d{1,5})(?![\\d.]*\\d|k\\b| ?x ?\\d{3}| ?%| ?(?:g|gb|gib|mb)\\
 export const BATCH_WORD =
   '(?<!(?:eval|val|test|valid(?:ation)?)[-_ ]?)(?:(?:mini|micro)?[- _]?batch(?:es)?[- _]?(?:sizes?|sz|siz|szie)?|(?<![a-z])b_?sz?|(?<![a-z])b(?= ?=)|(?<![a-z-])-b|批(?:次)?(?:处理)?(?:的)?(?:大小|量|数|尺寸)?)';
 const LINKS =
-  '(?: |[=:是为到开设给改调降加用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|已经|目前|现在|才|不能?超过?|最多|至多|最大|不超过|限制|max|大概|about|around|应该){0,10}';
+  '(?: |[=:是为到开设给改调降加用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|还|已经|目前|现在|才|不能?超过?|最多|至多|最大|不超过|限制|max|大概|about|around|应该){0,10}';
 const PER_GPU =
   '(?: ?(?:张图?|images?|imgs?|samples?|pics?|crops?|个样本|个|幅|份|片)? ?(?:\\/|per|a|each|on each|每|一) ?(?:一?张?|块)? ?(?:gpu|card|卡|device|显卡|process|worker)s?)';
 
 /** In 512 每卡2 the first number is something else. */
-const NOT_PREFIX = '(?!(?<=每[张块一1个 ]{0,3}(?:卡|gpu)(?:上)?) ?(?:只|能|放|跑|塞|装|开)? ?\\d)';
+const NOT_PREFIX =
+  '(?!(?<=每[张块一1个 ]{0,3}(?:卡|gpu)(?:上)?) ?(?:(?:只|能|放|跑|塞|装|开)? ?\\d|要|需|大概|得|显存|多少|占|吃|最多|能))';
 
 const TOTAL_BEFORE = /(?:总(?:的|共|体)?|全局|合计|一共|共|global|total|overall|effective|等效|有效) ?(?:的|是)? ?$/;
 const PER_BEFORE =
@@ -117,6 +118,11 @@ const RULES: readonly Rule[] = [
   { pattern: /单卡 ?(\d{1,3})(?=\s*(?:$|[,.;!?\n]|张))/g, scope: 'per_gpu', rank: 4, gpus: 1 },
   // an impossible number is kept, so that the answer can say what is possible
   { pattern: new RegExp(`${BATCH_WORD} ?(?:[=:是为] ?| )(-\\d{1,4})(?![\\d.])`, 'g'), rank: 6 },
+  {
+    pattern: /(?:总共|一共|1共|合计|共) ?(\d{1,3}) ?张(?! ?(?:显?卡|gpu|照片|图片|数据|训练|样本))/g,
+    scope: 'total',
+    rank: 4,
+  },
 ];
 
 /** "bs 2x4 卡". */

@@ -12,7 +12,8 @@ const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number;
     rank: 7,
   },
   {
-    pattern: /--?(?:nproc[-_]per[-_]node|num[-_]gpus|n[-_]?gpus?|gpus|devices|world[-_]size)[= ] ?(\d{1,4})/g,
+    pattern:
+      /--?(?:nproc[-_]per[-_]node|num[-_]processes|num[-_]gpus|n[-_]?gpus?|gpus|devices|world[-_]size)[= ] ?(\d{1,4})/g,
     rank: 8,
   },
   {
