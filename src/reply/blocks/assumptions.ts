@@ -35,9 +35,7 @@ export function assumptionsNote(assumed: Assumed, words: Words, estimateCode: st
   const text = words.answer.assumed;
   const parts = [
     libraryText(estimate, facts, words),
-    ...SHOWN.filter((field) => facts.assumed?.includes(field) === true).map((field) =>
-      text.fields[field](workloadText(estimate.workload, field)),
-    ),
+    ...shownFields(estimate, facts).map((field) => text.fields[field](workloadText(estimate.workload, field))),
     ...priceTexts(assumed, words),
     ...budgetTexts(slots, recommendation, words),
     ...rateText(assumed, words),
@@ -45,6 +43,12 @@ export function assumptionsNote(assumed: Assumed, words: Words, estimateCode: st
     ...(estimateCode === null ? [] : [text.code(estimateCode)]),
   ];
   return { kind: 'note', level: 'main', text: `${words.answer.sections.assumptions}  ${parts.join(' · ')}` };
+}
+
+/** Defaults that matter for this network: one without attention has no kind of it. */
+function shownFields({ work }: Estimate, { assumed = [] }: Facts): readonly Field[] {
+  const attends = work.groups.some(({ kind }) => kind === 'attention');
+  return SHOWN.filter((field) => assumed.includes(field) && (field !== 'attention' || attends));
 }
 
 function libraryText(estimate: Estimate, facts: Facts, words: Words): string {
