@@ -10,7 +10,9 @@ import { resnetEncoders } from './encoder-resnet.ts';
 import { senetEncoders } from './encoder-senet.ts';
 import { timmConvnextEncoders } from './encoder-timm-convnext.ts';
 import { timmEfficientnetEncoders } from './encoder-timm-efficientnet.ts';
+import { timmHrnetEncoders } from './encoder-timm-hrnet.ts';
 import { timmMobileEncoders } from './encoder-timm-mobile.ts';
+import { timmRegnetEncoders } from './encoder-timm-regnet.ts';
 import { timmResnetEncoders } from './encoder-timm-resnet.ts';
 import { vggEncoders } from './encoder-vgg.ts';
 import { xceptionEncoders } from './encoder-xception.ts';
@@ -30,6 +32,8 @@ const ENCODERS: EncoderTable = {
   ...timmMobileEncoders,
   ...timmConvnextEncoders,
   ...timmResnetEncoders,
+  ...timmHrnetEncoders,
+  ...timmRegnetEncoders,
   ...vggEncoders,
   ...xceptionEncoders,
 };
