@@ -95,15 +95,19 @@ export interface Estimate {
 export interface WorkProfile {
   readonly groups: readonly WorkGroup[];
   readonly launches: number;
+  /** Small operations around which the host waits for the device (matching, suppression): their launches cannot overlap. */
+  readonly waitingLaunches: number;
   readonly optimizerBytes: number;
   readonly gradientBytes: number;
   readonly inputBytesPerImage: number;
 }
 
-/** Operations of one kind and similar arithmetic intensity, forward and backward together. */
+/** Operations of one kind and similar arithmetic intensity. */
 export interface WorkGroup {
   readonly kind:
     | 'convolution'
+    | 'convolution-3x3'
+    | 'convolution-dilated'
     | 'depthwise'
     | 'matmul'
     | 'attention'
@@ -113,6 +117,10 @@ export interface WorkGroup {
     | 'reduction';
   readonly precision: 'fp32' | 'half';
   readonly count: number;
+  /** Forward multiply-accumulates and bytes moved. */
   readonly macs: number;
   readonly bytes: number;
+  /** The same in backward: once for each operand that needs a gradient, and once more where a checkpoint replays it. */
+  readonly backwardMacs: number;
+  readonly backwardBytes: number;
 }

@@ -35,7 +35,7 @@ export function estimate(w: Workload, assumed: readonly string[] = []): Estimate
       return holders();
     },
     uncertainty: uncertaintyOf(w),
-    work: workProfile(t, replayed.gradientBytes, bytes),
+    work: workProfile(t, replayed.gradientBytes, { bytes, images: w.batchSize }),
   };
 }
 
@@ -122,7 +122,7 @@ class LazyBytes implements EstimateBytes {
     this.allocatedPeak = counted.allocatedPeak;
     this.#workload = w;
     this.#reserved = lazy(() => reservedOf(counted, w));
-    this.#validationPeak = lazy(() => validationPeak(w));
+    this.#validationPeak = lazy(() => validationPeak(w, counted.parameters + counted.buffers));
   }
 
   /** Every figure, the lazy ones too. */
@@ -171,10 +171,10 @@ function holdersOf(w: Workload, bytes: EstimateBytes): Estimate['holders'] {
   return holdersAtPeak({ t, loss, replayed: replay(t, loss, options), bytes, options });
 }
 
-/** Absolute peak of a no-gradient pass: logits resized to the image, softmax, argmax. */
-function validationPeak(w: Workload): number {
+/** Absolute peak of a no-gradient pass: logits resized to the image, softmax, argmax. All weights are there, those of auxiliary heads too. */
+function validationPeak(w: Workload, weights: number): number {
   const t = traceAnySize(w);
-  return t.parameterBytes + t.bufferBytes + t.inputBytes + replayWithoutGradient(t).bytes;
+  return Math.max(weights, t.parameterBytes + t.bufferBytes) + t.inputBytes + replayWithoutGradient(t).bytes;
 }
 
 /** Networks that refuse odd sides are validated on padded images, as their users have to. */

@@ -1,41 +1,45 @@
-import type { GpuSpec } from './estimate-result.ts';
+/*
+ * Ten constants, each with a physical meaning, fitted once on 70 measured speeds: truth/time.json (21),
+ * truth/backbone-speed-rtx3090.json (44 rows whose network is known here) and five published figures of NVIDIA's
+ * DeepLearningExamples and MMSegmentation's model zoo (physics.md §5). Fit of 2026-11-30; error with each source left
+ * out: docs/estimator.md.
+ */
 
-export interface ComputeShare {
-  /** Of the fp32 peak outside tensor cores. */
-  readonly fp32: number;
-  /** Of the dense TF32 peak. */
-  readonly tf32: number;
-  /** Of the dense 16-bit tensor peak. */
-  readonly half: number;
-}
+/** Share of the nominal memory bandwidth that convolutions and matrix products reach. */
+export const PRODUCT_BANDWIDTH_SHARE = 0.72;
 
-/** Share of the nominal memory bandwidth that kernels reach (physics.md §5; PyTorch's own roofline uses 0.8, 2026-11). */
-export const BANDWIDTH_SHARE = 0.8;
+/** The same of pointwise, normalising, pooling and depthwise kernels, which read and write short rows. */
+export const POINTWISE_BANDWIDTH_SHARE = 0.51;
+
+/** Share of the fp32 peak outside tensor cores that dense convolutions and matrix products reach. */
+export const FP32_SHARE = 0.77;
+
+/** The same of dilated convolutions, whose gathers defeat cuDNN's fast algorithms. */
+export const DILATED_SHARE = 0.3;
+
+/** Gain of Winograd's algorithm on fp32 3×3 convolutions: 2.25 fewer multiplications for 2×2 tiles, less its transforms. */
+export const WINOGRAD_GAIN = 1.74;
 
 /**
- * Share of the peak rate that convolutions and matrix products reach, by architecture. Calibrated on truth/time.json
- * and truth/backbone-speed-rtx3090.json; docs/estimator.md shows the error with each source left out.
+ * Share of the tensor-core peak (TF32 and 16 bit): `1.01 · (tensor peak ÷ fp32 peak)^−0.29`, at most 0.9. The further
+ * tensor cores outrun the rest of a chip, the less its caches and registers can feed them (RTX 3090 ×2, V100 ×8, A100 ×16).
  */
-export const COMPUTE_SHARE: Readonly<Record<GpuSpec['architecture'], ComputeShare>> = {
-  Maxwell: { fp32: 0.6, tf32: 0.4, half: 0.4 },
-  Pascal: { fp32: 0.6, tf32: 0.4, half: 0.4 },
-  Volta: { fp32: 0.6, tf32: 0.4, half: 0.4 },
-  Turing: { fp32: 0.6, tf32: 0.4, half: 0.5 },
-  Ampere: { fp32: 0.5, tf32: 0.45, half: 0.45 },
-  Ada: { fp32: 0.45, tf32: 0.6, half: 0.6 },
-  Hopper: { fp32: 0.5, tf32: 0.6, half: 0.6 },
-  Blackwell: { fp32: 0.45, tf32: 0.5, half: 0.5 },
-  other: { fp32: 0.5, tf32: 0.4, half: 0.4 },
-};
+export const TENSOR_SHARE = 1.01;
+export const TENSOR_EXPONENT = 0.29;
+export const TENSOR_SHARE_LIMIT = 0.9;
 
-/** Extra passes of half-precision NCHW convolutions: cuDNN changes the layout of operands and result. */
-export const HALF_LAYOUT_PASSES = 2;
+/** Passes over the operands of a 16-bit convolution in NCHW: cuDNN converts to channels-last and back. */
+export const HALF_LAYOUT_PASSES = 3;
 
-/** Host time per operation, forward and backward together, of eager PyTorch (physics.md §5: 5–10 µs a launch). */
-export const LAUNCH_SECONDS = 20e-6;
+/** Host time of one eager operation; forward and backward launch one each. */
+export const LAUNCH_SECONDS = 12.3e-6;
 
-/** Decode and augmentation of one core, in megapixels of crop a second (practitioners' figure, estimate, 2026-11). */
+/** Decode and augmentation of one core, in megapixels of crop a second: a planning figure (guides: 8 cores a GPU), 2026-11. */
 export const DECODE_MEGAPIXELS_PER_CORE_SECOND = 8;
 
-/** Half-width of the stated range, as a factor on both sides. */
-export const RANGE_FACTOR = 1.3;
+/** Bus bandwidth of an all-reduce over PCIe without peer access, and the most that NVLink gives one, GB/s (NCCL tests, 2026-11). */
+export const PCIE_BUS_GBPS = 6;
+export const NVLINK_BUS_LIMIT_GBPS = 150;
+
+/** The stated range is the middle divided and multiplied by this: it held 88 % of the fitted rows. */
+export const RANGE_FACTOR = 1.38;

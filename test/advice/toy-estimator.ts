@@ -54,7 +54,7 @@ export function toyEstimate(workload: Workload): Estimate {
     peak: { phase: 'backward', operation: 'log_softmax backward', module: 'decode_head' },
     holders: [holder('parameters', parameters), holder('loss', loss), holder('activations', activations)],
     uncertainty: { relative: 0.03, reason: 'test' },
-    work: { groups: [], launches: 100, optimizerBytes: 0, gradientBytes: 0, inputBytesPerImage: 0 },
+    work: { groups: [], launches: 100, waitingLaunches: 0, optimizerBytes: 0, gradientBytes: 0, inputBytesPerImage: 0 },
   };
 }
 

@@ -7,13 +7,15 @@ import { binaryCrossEntropy, crossEntropy } from '../tape/ops-loss.ts';
 import type { BackwardRule, Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { detectionPyramid } from './fpn.ts';
-import { lookUp } from './mmseg-backbones.ts';
+import { lookUp } from './mmseg-names.ts';
 import { type Network, optionBoolean, optionNumber, optionText, type Run } from './network.ts';
 import { gatherRows, regionProposalLoss, smoothL1, sumOf } from './region-proposals.ts';
 import { resnet } from './resnet.ts';
 
 /** RoIs per image that the box head sees in training. */
 const SAMPLED_ROIS = 512;
+/** Small kernels an image in matching, sampling and suppression, each followed by a copy to the host (torchvision 0.28, counted from its source; calibrated in docs/estimator.md). */
+const WAITING_LAUNCHES = 740;
 /** Detections an image that evaluation keeps. */
 const DETECTIONS = 100;
 const CHANNELS = 256;
@@ -171,6 +173,7 @@ function pyramid(run: Run, images: Tensor, design: Design): readonly Tensor[] {
 const maskRcnn: Network = {
   train: (run) => {
     const { t, w } = run;
+    t.waitingLaunches += WAITING_LAUNCHES * w.batchSize;
     const { batch, held } = batchImages(t, w);
     const design = designOf(run);
     const features = pyramid(run, batch, design);

@@ -85,7 +85,9 @@ function fused(t: Tape, f: Fused): Tensor {
   const logSumExp = t.allocateBytes(4 * batch * heads * rows);
   const saved = [q.storage, k.storage, v.storage, storage, logSumExp, t.allocateBytes(8), t.allocateBytes(8)];
   if (f.bias !== undefined) saved.push(f.bias.storage);
+  // Backward recomputes the scores: five products against two.
   t.work('attention', q.dtype === 'half', {
+    products: t.training ? 2.5 : 0,
     macs: batch * heads * queries * keys * (size + width),
     bytes: byteSize(q) + byteSize(k) + byteSize(v) + storage.bytes,
   });

@@ -54,6 +54,11 @@ export function toFloat(t: Tape, x: Tensor): Tensor {
   return t.autocast && x.dtype === 'half' ? cast(t, x, 'float') : x;
 }
 
+/** Backward products of a convolution or matrix product: one for each operand that needs a gradient. */
+export function productsOf(operands: readonly Tensor[]): number {
+  return operands.reduce((count, operand) => (operand.requiresGrad ? count + 1 : count), 0);
+}
+
 /** Which tensors a unary pointwise operation keeps for backward. */
 export type Keeps = 'output' | 'input' | 'clone' | 'nothing';
 

@@ -1,5 +1,5 @@
 import { preservedStrides } from './layout.ts';
-import { byteSize, cast, toFloat, toHalf } from './ops-core.ts';
+import { byteSize, cast, productsOf, toFloat, toHalf } from './ops-core.ts';
 import { emitFresh, freshRule, incoming, needsGradient } from './rules.ts';
 import { type BackwardRule, elements, roundToBlock, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';
@@ -63,7 +63,14 @@ export function conv2d(t: Tape, x: Tensor, options: ConvOptions): Tensor {
     bias,
     shape,
     macs,
-    depthwise: groups > 1 && groups === channels,
+    kind:
+      groups > 1 && groups === channels
+        ? 'depthwise'
+        : wide
+          ? 'convolution-3x3'
+          : dilation > 1
+            ? 'convolution-dilated'
+            : 'convolution',
     workspace: wide && channels >= 256 && out >= 256 && pixelsOf(shape) >= WINOGRAD_PIXELS,
   });
 }
@@ -85,7 +92,7 @@ interface Convolution {
   readonly bias: Tensor | null;
   readonly shape: readonly number[];
   readonly macs: number;
-  readonly depthwise: boolean;
+  readonly kind: 'convolution' | 'convolution-3x3' | 'convolution-dilated' | 'depthwise';
   readonly workspace: boolean;
 }
 
@@ -95,8 +102,9 @@ function convolve(t: Tape, c: Convolution): Tensor {
   const input = toHalf(t, c.x);
   t.begin('convolution', bias === null ? [c.x, input, weight] : [c.x, input, weight, bias]);
   const storage = t.allocate(c.shape, input.dtype);
-  t.work(c.depthwise ? 'depthwise' : 'convolution', input.dtype === 'half', {
+  t.work(c.kind, input.dtype === 'half', {
     macs: c.macs,
+    products: productsOf([input, weight]),
     bytes: byteSize(input) + byteSize(weight) + storage.bytes,
   });
   const workspace = t.options.convWorkspace && c.workspace && input.dtype === 'float' ? workspaceBytes(c) : 0;
@@ -140,7 +148,15 @@ export function convTranspose2d(t: Tape, x: Tensor, options: ConvOptions & { out
     (width - 1) * strideX - 2 * padX + kernelWidth + extra,
   ];
   const macs = elements(x.shape) * (options.out / groups) * kernelHeight * kernelWidth;
-  return convolve(t, { x, weight, bias, shape, macs, depthwise: groups > 1 && groups === channels, workspace: false });
+  return convolve(t, {
+    x,
+    weight,
+    bias,
+    shape,
+    macs,
+    kind: groups > 1 && groups === channels ? 'depthwise' : 'convolution',
+    workspace: false,
+  });
 }
 
 export interface NormWeights {

@@ -1,5 +1,5 @@
 import { viewStrides } from './layout.ts';
-import { add, addInPlace, byteSize, contiguous, reshape, toHalf, transpose } from './ops-core.ts';
+import { add, addInPlace, byteSize, contiguous, productsOf, reshape, toHalf, transpose } from './ops-core.ts';
 import { emitFresh, freshRule, incoming } from './rules.ts';
 import { type BackwardRule, elements, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';
@@ -59,6 +59,7 @@ function matrixProduct(t: Tape, p: Product): Tensor {
   const storage = t.allocate(p.shape, dtype);
   const features = p.weight.shape[1] ?? 1;
   t.work('matmul', dtype === 'half', {
+    products: productsOf([p.input, p.weight]),
     macs: elements(p.shape) * features,
     bytes: byteSize(p.input) + byteSize(p.weight) + storage.bytes,
   });
@@ -109,6 +110,7 @@ function batchProduct(t: Tape, held: readonly Tensor[], a: Tensor, b: Tensor): T
   const shape = [batch, rows, columns];
   const storage = t.allocate(shape, a.dtype);
   t.work('matmul', a.dtype === 'half', {
+    products: productsOf([a, b]),
     macs: batch * rows * columns * inner,
     bytes: byteSize(a) + byteSize(b) + storage.bytes,
   });

@@ -22,8 +22,11 @@ export interface TapeOptions {
   readonly fanInCopies: boolean;
 }
 
+/** `convolution-3x3`: stride and dilation 1, the shape that Winograd's algorithm speeds up in fp32. */
 export type WorkKind =
   | 'convolution'
+  | 'convolution-3x3'
+  | 'convolution-dilated'
   | 'depthwise'
   | 'matmul'
   | 'attention'
@@ -31,6 +34,14 @@ export type WorkKind =
   | 'normalization'
   | 'resample'
   | 'reduction';
+
+/** Amount of work of one operation, forward. */
+export interface WorkAmount {
+  readonly macs: number;
+  readonly bytes: number;
+  /** Products of the same size in backward: one for each operand that needs a gradient. */
+  readonly products?: number;
+}
 
 export interface Scope {
   readonly path: string;

@@ -10,9 +10,9 @@ import {
   storageBytes,
   Tensor,
 } from './storage.ts';
-import type { Output, Scope, TapeOptions, WorkKind } from './tape-types.ts';
+import type { Output, Scope, TapeOptions, WorkAmount, WorkKind } from './tape-types.ts';
 
-export type { Output, Scope, TapeOptions, TorchRules, WorkKind } from './tape-types.ts';
+export type { Output, Scope, TapeOptions, TorchRules, WorkAmount, WorkKind } from './tape-types.ts';
 
 /** Parameters and buffers of modules that run more than once, in the order of their first run. */
 export class ModuleWeights {
@@ -37,6 +37,9 @@ export class Tape {
   readonly workHalf: boolean[] = [];
   readonly workMacs: number[] = [];
   readonly workBytes: number[] = [];
+  readonly workProducts: number[] = [];
+  /** Small operations around which the host waits for the device. */
+  waitingLaunches = 0;
   /** Kernel-internal bytes by operation, outside of what traces count. */
   readonly kernelBytes = new Map<number, number>();
   parameterCount = 0;
@@ -50,6 +53,8 @@ export class Tape {
   readonly held: Storage[] = [];
   /** Index of the operation executed last. */
   now = -1;
+  /** Whether a gradient flows back through the current operation. */
+  private tracked = false;
   private scope = 0;
   private frozenDepth = 0;
   private autocastDepth: number;
@@ -188,7 +193,11 @@ export class Tape {
     this.now += 1;
     this.operationNames.push(name);
     this.operationScopes.push(this.scope);
-    for (const input of inputs) input.storage.death = this.now;
+    this.tracked = false;
+    for (const input of inputs) {
+      input.storage.death = this.now;
+      if (input.requiresGrad) this.tracked = true;
+    }
   }
 
   /** Memory made by the current operation. */
@@ -209,8 +218,11 @@ export class Tape {
     this.kernelBytes.set(this.now, (this.kernelBytes.get(this.now) ?? 0) + bytes);
   }
 
-  work(kind: WorkKind, half: boolean, amount: { macs: number; bytes: number }): void {
+  /** Records the work of the current operation, for timing and the count of multiply-accumulates. */
+  work(kind: WorkKind, half: boolean, amount: WorkAmount): void {
     this.macs += amount.macs;
+    const replays = this.region === null ? 0 : 1;
+    this.workProducts.push((amount.products ?? (this.tracked ? 1 : 0)) + replays);
     this.workKinds.push(kind);
     this.workHalf.push(half);
     this.workMacs.push(amount.macs);
