@@ -11,7 +11,16 @@ interface AsppOptions extends HeadOptions {
   readonly separable?: boolean;
 }
 
-export function asppFeature(t: Tape, x: Tensor, { channels, dilations, separable = false }: AsppOptions): Tensor {
+/** B×channels×H×W: parallel dilated convolutions and a pooled vector, joined and projected (Chen et al. 2017). */
+export function asppFeature(t: Tape, x: Tensor, options: AsppOptions): Tensor {
+  return asppMaps(t, x, options).out;
+}
+
+function asppMaps(
+  t: Tape,
+  x: Tensor,
+  { channels, dilations, separable = false }: AsppOptions,
+): { joined: Tensor; out: Tensor } {
   const pooled = t.call('image_pool', x, () =>
     convBlock(t, '1', adaptiveAveragePool(t, x, 1), { out: channels, kernel: 1 }),
   );
@@ -24,7 +33,7 @@ export function asppFeature(t: Tape, x: Tensor, { channels, dilations, separable
   const joined = concat(t, outputs, 1);
   const out = convBlock(t, 'bottleneck', joined, { out: channels, kernel: 3, padding: 1 });
   t.keep(joined);
-  return out;
+  return { joined, out };
 }
 
 function asppBranch(
@@ -46,20 +55,17 @@ export function asppHead(options: AsppOptions): Head {
 /** DepthwiseSeparableASPPHead of DeepLabV3+: ASPP, a projected early map, two separable convolutions. */
 export function separableAsppHead(options: AsppOptions & { earlyChannels: number }): Head {
   return (t, features) => {
-    const out = asppFeature(t, feature(t, features, options.index), { ...options, separable: true });
-    const merged = options.earlyChannels > 0 ? withEarly(t, out, feature(t, features, 0), options.earlyChannels) : out;
+    const x = feature(t, features, options.index);
+    const { joined, out } = asppMaps(t, x, { ...options, separable: true });
+    const early = feature(t, features, 0);
+    const projected = convBlock(t, 'c1_bottleneck', early, { out: options.earlyChannels, kernel: 1 });
+    const merged = concat(t, [resize(t, out, sizeOf(projected)), projected], 1);
     const refined = t.call('sep_bottleneck', merged, () => {
       const first = separableBlock(t, '0', merged, { out: options.channels });
       return separableBlock(t, '1', first, { out: options.channels });
     });
-    return classify(t, refined, options.numClasses, options.dropout);
+    const logits = classify(t, refined, options.numClasses, options.dropout);
+    t.keep(joined, projected, refined);
+    return logits;
   };
-}
-
-function withEarly(t: Tape, out: Tensor, early: Tensor, channels: number): Tensor {
-  const projected = convBlock(t, 'c1_bottleneck', early, { out: channels, kernel: 1 });
-  const resized = resize(t, out, sizeOf(projected));
-  const joined = concat(t, [resized, projected], 1);
-  t.keep(projected);
-  return joined;
 }

@@ -1,11 +1,10 @@
 import { add, shift } from '../tape/ops-core.ts';
-import { mean } from '../tape/ops-layers.ts';
+import { mean, resize } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type Head, type HeadTraining, plainTraining } from './mmseg-head.ts';
 import type { HeadLosses, LossOptions } from './mmseg-loss.ts';
 import { type Network, type Run, trainingImage } from './network.ts';
-import { unusedModules } from './unused.ts';
 
 export interface Segmentor {
   readonly backbone: (t: Tape, image: Tensor) => readonly Tensor[];
@@ -41,22 +40,15 @@ export function encoderDecoder(build: (run: Run) => Segmentor): Network {
       return sumOfLosses(t, parts);
     },
     infer: (run, image) => {
+      const { t } = run;
       const model = build(run);
-      const features = extract(run.t, model, image);
-      const logits = run.t.within('decode_head', () => model.decodeHead(run.t, features));
-      addIdleHeads(run.t, model, features);
-      return logits;
+      const features = extract(t, model, image);
+      const logits = t.within('decode_head', () => model.decodeHead(t, features));
+      const resized = resize(t, logits, [image.shape[2] ?? 1, image.shape[3] ?? 1]);
+      t.keep(...features, logits);
+      return resized;
     },
   };
-}
-
-/** Auxiliary heads do not run in validation; their weights are there all the same. */
-function addIdleHeads(t: Tape, model: Segmentor, features: readonly Tensor[]): void {
-  if (model.auxiliaryHeads.length === 0) return;
-  unusedModules(t, [1], (shadow) => {
-    const small = features.map((map) => shadow.input([1, map.shape[1] ?? 1, 16, 16]));
-    for (const head of model.auxiliaryHeads) head(shadow, small);
-  });
 }
 
 /** `sum(loss.mean() for loss in losses)`, as mmengine's parse_losses does; the dict of losses is alive meanwhile. */
