@@ -25,7 +25,10 @@ const frameSchema = z.looseObject({
   type: z.string(),
   reason: z.string().optional(),
   num_connections: z.number().optional(),
-  payload: z.looseObject({ event: z.unknown().optional() }).optional(),
+  payload: z
+    .looseObject({ event: z.looseObject({ type: z.string() }).optional().catch(undefined) })
+    .optional()
+    .catch(undefined),
 });
 type Frame = z.infer<typeof frameSchema>;
 
@@ -42,12 +45,19 @@ type Client = SocketModeReceiver['client'];
 /** Lets `look` see every frame first; only those it wants go on, and a throw in the library stays inside. */
 function watchFrames(client: Client, look: (frame: Frame) => boolean, logger: Logger): void {
   const handlers = client.listeners('ws_message');
+  const pass = async (handle: () => unknown): Promise<void> => {
+    try {
+      await handle();
+    } catch (error) {
+      logger.warn({ error }, 'frame not handled');
+    }
+  };
   client.removeAllListeners('ws_message');
   client.on('ws_message', (data: unknown, isBinary: unknown) => {
     const frame = parseFrame(data);
     const readable = frame !== undefined && (frame.type !== 'events_api' || frame.payload?.event !== undefined);
     if (!readable) logger.warn({ type: frame?.type }, 'unreadable frame');
-    else if (look(frame)) for (const handler of handlers) void handler.call(client, data, isBinary);
+    else if (look(frame)) for (const handler of handlers) void pass(() => handler.call(client, data, isBinary));
   });
 }
 

@@ -4,7 +4,7 @@ import type { Reply } from '../../src/reply/reply.ts';
 import type { AdapterContext, Delivery } from '../adapter.ts';
 import type { Seal } from './installations.ts';
 import { type SlackAddress, tenantOf } from './receive.ts';
-import { type Rendered, renderReply, type SlackMessage } from './render.ts';
+import { renderReply, type SlackMessage } from './render.ts';
 import { call, postResponse } from './web.ts';
 
 /** Key of what the buttons under an answer need later: the details, and the message to share. */
@@ -16,6 +16,8 @@ export interface Courier {
   readonly client: webApi.WebClient;
   readonly seal: Seal;
   readonly delivery?: Delivery | undefined;
+  /** How long the details of the answer can be opened. */
+  readonly keepMs: number;
 }
 
 const quiet = { unfurl_links: false, unfurl_media: false };
@@ -83,23 +85,22 @@ async function send(courier: Courier, message: SlackMessage): Promise<void> {
   throw refusal;
 }
 
-/** Renders, keeps what the buttons need, and sends. */
-export async function deliverReply(
-  courier: Courier,
-  reply: Reply,
-  context: AdapterContext & { keepMs: number },
-): Promise<void> {
-  const { address } = courier;
-  const isPrivate = address.ephemeral || address.route === 'respond';
-  const rendered = renderReply(reply, { thread: address.thread, ephemeral: isPrivate }, context.texts(reply.locale));
-  if (reply.estimateCode !== undefined) await keep(answerKey(address, reply.estimateCode), rendered, context);
-  await send(courier, rendered.message);
-}
-
-async function keep(
-  key: string,
-  { shared, details }: Rendered,
-  context: AdapterContext & { keepMs: number },
-): Promise<void> {
-  await context.store.set(key, { shared, details }, { expiresAt: context.now() + context.keepMs });
+/** Renders, sends, and keeps what the buttons under the answer need. */
+export async function deliverReply(courier: Courier, reply: Reply, context: AdapterContext): Promise<void> {
+  const { address, keepMs } = courier;
+  const ephemeral = address.ephemeral || address.route === 'respond';
+  const { message, shared, details } = renderReply(
+    reply,
+    { thread: address.thread, ephemeral },
+    context.texts(reply.locale),
+  );
+  await send(courier, message);
+  if (reply.estimateCode === undefined) return;
+  const options = { expiresAt: context.now() + keepMs };
+  // The answer is out: a failure here may cost a button, never a second answer.
+  await context.store
+    .set(answerKey(address, reply.estimateCode), { shared, details }, options)
+    .catch((error: unknown) => {
+      context.logger.warn({ error }, 'details not kept');
+    });
 }
