@@ -76,6 +76,8 @@ export interface AdapterContext {
 /** Words that platform surfaces need and that no reply carries. */
 export interface SurfaceTexts {
   readonly help: string;
+  /** What to do where the platform takes no commands. */
+  readonly helpInThreads: string;
   readonly formTitle: string;
   readonly formSubmit: string;
   readonly formCancel: string;

@@ -26,7 +26,8 @@ export function registerSurfaces(app: App, desk: Desk): void {
     const text = plainText(body.text ?? '');
     const address = { ...place, route: 'respond' as const, ephemeral: true };
     if (body.command !== '/gpu-size' || isHelp(text)) {
-      await ack({ response_type: 'ephemeral', text: escapeText((await desk.textsFor(address)).help) });
+      const { help, helpInThreads } = await desk.textsFor(address);
+      await ack({ response_type: 'ephemeral', text: escapeText(`${help}\n${helpInThreads}`) });
     } else if (text !== '') {
       await desk.say(client, { address, text, key });
     } else {

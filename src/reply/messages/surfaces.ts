@@ -8,6 +8,7 @@ const helpText = ({ title, intro, items }: typeof enDialog.help): string =>
 
 const en: SurfaceTexts = {
   help: helpText(enDialog.help),
+  helpInThreads: 'Commands do not work inside threads: mention me there, or just reply where I already answered.',
   formTitle: 'Size a GPU',
   formSubmit: 'Size it',
   formCancel: 'Cancel',
@@ -44,6 +45,7 @@ const en: SurfaceTexts = {
 
 const zh: SurfaceTexts = {
   help: helpText(zhDialog.help),
+  helpInThreads: '线程里不能用命令：在线程里 @ 我，或直接回复我已经答过的线程。',
   formTitle: '算显存',
   formSubmit: '开始算',
   formCancel: '取消',

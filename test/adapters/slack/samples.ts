@@ -4,6 +4,7 @@ import type { Block, Reply, TierColumns, TierLine } from '../../../src/reply/rep
 
 export const englishTexts: SurfaceTexts = {
   help: 'Type /gpu-size <what you train>, for example: unet 512x512 batch 8 & budget $2000',
+  helpInThreads: 'In threads, mention me',
   formTitle: 'Size a GPU',
   formSubmit: 'Estimate',
   formCancel: 'Cancel',
