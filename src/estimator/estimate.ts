@@ -34,7 +34,7 @@ export function estimate(w: Workload, assumed: readonly string[] = []): Estimate
     get holders() {
       return holders();
     },
-    uncertainty: uncertaintyOf(w),
+    uncertainty: uncertaintyOf(w, bytes.allocatedPeak),
     work: workProfile(t, replayed.gradientBytes, { bytes, images: w.batchSize }),
   };
 }
