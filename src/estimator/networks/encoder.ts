@@ -10,6 +10,8 @@ export interface EncoderRequest {
   readonly depth: number;
   /** Strides beyond it become dilations; 32 changes nothing. */
   readonly outputStride: 8 | 16 | 32;
+  /** Side that a network of fixed size is built for (timm's `img_size`); absent: its own. */
+  readonly imageSize?: number;
 }
 
 /** A classification network cut into feature maps. */

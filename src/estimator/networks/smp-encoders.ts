@@ -14,6 +14,7 @@ import { timmHrnetEncoders } from './encoder-timm-hrnet.ts';
 import { timmMobileEncoders } from './encoder-timm-mobile.ts';
 import { timmRegnetEncoders } from './encoder-timm-regnet.ts';
 import { timmResnetEncoders } from './encoder-timm-resnet.ts';
+import { timmSwinEncoders } from './encoder-timm-swin.ts';
 import { vggEncoders } from './encoder-vgg.ts';
 import { xceptionEncoders } from './encoder-xception.ts';
 
@@ -34,6 +35,7 @@ const ENCODERS: EncoderTable = {
   ...timmResnetEncoders,
   ...timmHrnetEncoders,
   ...timmRegnetEncoders,
+  ...timmSwinEncoders,
   ...vggEncoders,
   ...xceptionEncoders,
 };

@@ -45,7 +45,12 @@ export function smpModel(build: (run: Run) => SmpParts): Network {
 export function encoderRequest({ spec, w }: Run, defaults: EncoderRequest): EncoderRequest {
   const stride = w.outputStride ?? optionNumber(spec, 'encoderOutputStride', defaults.outputStride);
   if (stride !== 8 && stride !== 16 && stride !== 32) throw unsupported(spec, `output stride ${stride}`);
-  return { depth: optionNumber(spec, 'encoderDepth', defaults.depth), outputStride: stride };
+  const imageSize = optionNumber(spec, 'imgSize', 0);
+  return {
+    depth: optionNumber(spec, 'encoderDepth', defaults.depth),
+    outputStride: stride,
+    ...(imageSize > 0 ? { imageSize } : {}),
+  };
 }
 
 export function unsupported(spec: ModelSpec, reason: string): AppError {

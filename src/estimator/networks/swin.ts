@@ -218,7 +218,8 @@ export function windowAttention(t: Tape, x: Tensor, { heads, window, mask, unbin
   });
 }
 
-function withMask(t: Tape, scores: Tensor, mask: Tensor): Tensor {
+/** Adds a mask of nW×N×N to scores of (B·nW)×h×N×N. */
+export function withMask(t: Tape, scores: Tensor, mask: Tensor): Tensor {
   const [batch = 1, heads = 1, tokens = 1] = scores.shape;
   const windows = mask.shape[0] ?? 1;
   const grouped = reshape(t, scores, [batch / windows, windows, heads, tokens, tokens]);
