@@ -44,7 +44,7 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
   });
   return {
     name: 'slack',
-    capabilities: { buttons: true, threads: true, updates: true, images: false, maximumBytes: 12_000 },
+    capabilities: { buttons: true, threads: true, updates: true, images: false, maximumBytes: 40_000 },
     ...(web === null ? {} : { http: httpSurface(web, credentials.transport === 'oauth') }),
     async start() {
       if (config.ignoresSigningSecret)

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { Accepted, AcceptOutcome, Adapter, AdapterContext, Logger } from '../../../adapters/adapter.ts';
 import { type SlackAdapterConfig, slackEnvSchema } from '../../../adapters/slack/config.ts';
 import { createSlackAdapter } from '../../../adapters/slack/index.ts';
+import type { SlackMessage } from '../../../adapters/slack/render.ts';
 import { AppError } from '../../../src/errors.ts';
 import type { Reply } from '../../../src/reply/reply.ts';
 import { openStateStore } from '../../../src/state/open-state-store.ts';
@@ -15,7 +16,7 @@ export type Mode = 'socket' | 'http' | 'oauth';
 
 export interface Bench {
   readonly server: SlackServer;
-  readonly adapter: Adapter;
+  readonly adapter: Adapter<SlackMessage>;
   readonly slack: SlackTransport;
   readonly make: ReturnType<typeof payloads>;
   /** What reached the inbox, duplicates left out. */
