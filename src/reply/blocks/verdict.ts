@@ -31,7 +31,7 @@ export function rentText(recommendation: Recommendation, words: Words): string {
   ];
   const asked = budget === null ? '' : budgetText(budget, words);
   if (recommended.reason === 'nothing-within-deadline' && deadlineHours !== null) {
-    return text.deadline(significant(deadlineHours), ...offer, significant(recommended.runHours ?? 0));
+    return text.deadline(significant(deadlineHours), text.take(...offer), significant(recommended.runHours ?? 0));
   }
   if (recommended.status === 'over-budget') return text.overBudget(asked, ...offer);
   const parts = [

@@ -44,8 +44,8 @@ export const en = {
     overBudget: (budget: string, instance: string, gpu: string, price: string) =>
       `nothing fits into ${budget}; the cheapest way is ${instance}: ${gpu}, ${price}`,
     unpricedOnly: 'only types without a public price hold it; ask sales, see the table',
-    deadline: (hours: string, instance: string, gpu: string, price: string, takes: string) =>
-      `nothing is done within ${hours} h; the fastest affordable is ${instance}: ${gpu}, ${price}, about ${takes} h`,
+    deadline: (hours: string, take: string, takes: string) =>
+      `nothing is done within ${hours} h; the fastest affordable needs about ${takes} h: ${take}`,
     nextCount: (gpus: number, take: string) => `no type has ${gpus} GPUs; the next size: ${take}`,
     fellBack: 'live prices do not answer, older ones stand in',
     nothing: 'no single type in the catalogue holds it, see what to change',

@@ -42,8 +42,7 @@ export const zh: AnswerMessages = {
     withinBudget: (budget) => `预算 ${budget} 内`,
     overBudget: (budget, instance, gpu, price) => `预算 ${budget} 不够，最省的是 ${instance}：${gpu}，${price}`,
     unpricedOnly: '只有没公开报价的规格放得下，得找销售问价，见下表',
-    deadline: (hours, instance, gpu, price, takes) =>
-      `${hours} 小时内都训不完，预算内最快的是 ${instance}：${gpu}，${price}，约 ${takes} 小时`,
+    deadline: (hours, take, takes) => `${hours} 小时内都训不完，预算内最快的也要约 ${takes} 小时：${take}`,
     nextCount: (gpus, take) => `没有 ${gpus} 卡的规格，往上一档：${take}`,
     fellBack: '实时价格没查到，用的是旧价',
     nothing: '目录里没有哪一种规格放得下，看看下面能改什么',
