@@ -10,6 +10,8 @@ import { call, createWebClient } from './web.ts';
 
 const localeWaitMs = 1_500;
 const localeLifeMs = 86_400_000;
+/** After a failure, such as a missing scope. */
+const localeRetryMs = 600_000;
 const localesKept = 10_000;
 
 export interface Workspaces {
@@ -82,12 +84,17 @@ function createLocales(clientFor: Workspaces['clientFor'], now: () => number): W
   };
   return (address) => {
     const key = userIdOf(address);
-    let entry = known.get(key);
-    if (entry === undefined || entry.until < now()) {
-      if (known.size >= localesKept) known.clear();
-      entry = { value: ask(address).catch(() => undefined), until: now() + localeLifeMs };
-      known.set(key, entry);
-    }
-    return Promise.race([entry.value, wait(localeWaitMs, undefined, { ref: false })]);
+    const entry = known.get(key);
+    if (entry !== undefined && entry.until > now()) return inTime(entry.value);
+    if (known.size >= localesKept) known.clear();
+    const value = ask(address).catch(() => {
+      known.set(key, { value: Promise.resolve(undefined), until: now() + localeRetryMs });
+      return undefined;
+    });
+    known.set(key, { value, until: now() + localeLifeMs });
+    return inTime(value);
   };
 }
+
+const inTime = (locale: Promise<Locale | undefined>): Promise<Locale | undefined> =>
+  Promise.race([locale, wait(localeWaitMs, undefined, { ref: false })]);
