@@ -1,7 +1,9 @@
+import { AppError } from '../../errors.ts';
 import { add, scale } from '../tape/ops-core.ts';
 import { resize } from '../tape/ops-layers.ts';
 import { binaryCrossEntropy, crossEntropy } from '../tape/ops-loss.ts';
 import type { Tensor } from '../tape/storage.ts';
+import type { Workload } from '../workload.ts';
 import { type Network, type Run, trainingImage } from './network.ts';
 
 export interface SemanticOutput {
@@ -12,6 +14,8 @@ export interface SemanticOutput {
   readonly held: readonly Tensor[];
   /** The model has resized its logits itself, before the loss. */
   readonly atImageSize?: boolean;
+  /** The auxiliary logits are resized after the main loss (BEiT), not before both. */
+  readonly oneByOne?: boolean;
 }
 
 /**
@@ -37,16 +41,29 @@ export function hfSemanticModel(forward: (run: Run, image: Tensor) => SemanticOu
   };
 }
 
+/** Most models refuse to compute a loss for one class. */
+export function refuseSingleClass({ numClasses }: Workload): void {
+  if (numClasses > 1) return;
+  throw new AppError('unsupported-combination', 'the library computes no loss for a single class: use 2', {
+    details: { numClasses, least: 2 },
+  });
+}
+
 function semanticLoss({ t, w }: Run, output: SemanticOutput, labels: Tensor): Tensor {
   const size = [w.imageHeight, w.imageWidth] as const;
   const toLabels = (logits: Tensor): Tensor => (output.atImageSize === true ? logits : resize(t, logits, size));
-  const main = toLabels(output.logits);
-  const auxiliary = output.auxiliary === undefined ? undefined : toLabels(output.auxiliary);
   const single = w.numClasses === 1;
   const lossOf = (logits: Tensor): Tensor =>
     single ? binaryCrossEntropy(t, logits, labels, true) : crossEntropy(t, logits, labels);
-  const mainLoss = lossOf(main);
-  const loss = auxiliary === undefined ? mainLoss : add(t, mainLoss, scale(t, lossOf(auxiliary)));
-  t.keep(main, ...(auxiliary === undefined ? [] : [auxiliary]));
+  const main = toLabels(output.logits);
+  if (output.auxiliary === undefined) {
+    const loss = lossOf(main);
+    t.keep(main);
+    return loss;
+  }
+  const early = output.oneByOne === true ? lossOf(main) : undefined;
+  const auxiliary = toLabels(output.auxiliary);
+  const loss = add(t, early ?? lossOf(main), scale(t, lossOf(auxiliary)));
+  t.keep(main, auxiliary);
   return loss;
 }

@@ -1,4 +1,5 @@
 import type { ModelSpec } from '../workload.ts';
+import { hfBeitNetworks } from './hf-beit-segmentation.ts';
 import { hfSegformer } from './hf-segformer.ts';
 import { hfUpernet } from './hf-upernet.ts';
 import { maskRcnnNetworks } from './mask-rcnn.ts';
@@ -65,6 +66,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...swinUnetNetworks,
   ...transUnetNetworks,
   ...torchvisionSegmentation,
+  ...hfBeitNetworks,
   ...hfSegformer,
   ...hfUpernet,
   ...maskRcnnNetworks,
