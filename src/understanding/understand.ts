@@ -65,7 +65,7 @@ function readParts(reading: Reading, context: UnderstandingContext, vocabulary: 
     ...training,
     ...(budget === null ? {} : { budget }),
   };
-  const named = withoutRecipe(model, spoken);
+  const named = { ...withoutRecipe(model, spoken), ...spelledOut(artifacts, model) };
   const together = { ...named, ...spoken };
   const bare = artifacts.config === null ? readBare(reading, together, context) : {};
   const said: Slots = { ...together, ...bare };
@@ -87,6 +87,12 @@ function keepTotal(batch: Batch, own: number | undefined): Slots {
   const { batchSize, gpus } = batch;
   if (batchSize === undefined || gpus === undefined || own === undefined || own === gpus) return batch;
   return { batchSize: batchSize * gpus, batchScope: 'total', gpus: own };
+}
+
+/** Class names of a pasted configuration say more than words that stand in it. */
+function spelledOut({ config, slots }: ArtifactReading, model: ModelReading): Slots {
+  const named = model.recipe || model.slots.modelText !== undefined;
+  return config === null || named ? {} : slots;
 }
 
 /** The setup of others that a message wants on its own cards: "8 × 2, I have one". */

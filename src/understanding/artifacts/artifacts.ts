@@ -1,8 +1,8 @@
-import type { Reading } from '../reading.ts';
+import { type Reading, take } from '../reading.ts';
 import type { Artifact, Diagnosis, Slots, Understanding } from '../understanding.ts';
 import { type ConfigReading, codeKind, readConfig } from './config.ts';
 import { diagnose, diagnoseWords } from './diagnose.ts';
-import { isHostOom, tellsHostOom } from './host.ts';
+import { HOST_LINES, isHostOom, tellsHostOom } from './host.ts';
 import { readLog, readTold } from './log.ts';
 import { readNvidiaSmi } from './nvidia-smi.ts';
 import { type OomReading, readOom } from './oom.ts';
@@ -90,8 +90,10 @@ function fromConfig(reading: Reading): ArtifactReading | null {
 }
 
 function fromHost(reading: Reading): ArtifactReading | null {
-  if (isHostOom(reading.text))
+  if (isHostOom(reading.text)) {
+    take(reading, HOST_LINES);
     return { ...NOTHING, artifact: { kind: 'host_oom', diagnosis: 'host_memory' }, told: 'host_memory' };
+  }
   return tellsHostOom(reading.text) ? { ...NOTHING, told: 'host_memory' } : null;
 }
 

@@ -43,6 +43,7 @@ const HEADS: Readonly<Record<string, string>> = {
 
 /** An auxiliary head is no second model, and an FCN head beside another one is auxiliary. */
 function headOf(text: string): string | undefined {
+  if (/mask_on: ?true|mask_rcnn|maskrcnn/.test(text) && /roi_heads|resnets:|rcnn/.test(text)) return 'maskrcnn';
   const main = text.replace(/auxiliary_head\s*=?[\s\S]{0,400}/, '');
   const heads = Array.from(main.matchAll(/type\s*[=:]\s*["']?([a-z0-9]+)/g), (match) => HEADS[match[1] ?? '']).filter(
     (head) => head !== undefined,
@@ -71,22 +72,29 @@ function numberOf(text: string, key: string): string | undefined {
 /** The backbone that a `type` and its arguments spell out. */
 function backboneOf(text: string): string | undefined {
   const type = /backbone\s*[=:]\s*(?:dict\()?[\s\S]{0,60}?type\s*[=:]\s*["']?([a-z0-9_]+)/.exec(text)?.[1];
-  if (type === undefined) return undefined;
+  if (type === undefined) return /swin/.test(text) ? swinOf(text) : depthOf(text);
   if (/^resnetv?1?[cd]?$/.test(type)) return ifDefined(numberOf(text, 'depth'), (depth) => `resnet${depth}`);
   if (type === 'mixvisiontransformer') {
     const layers = numbersOf(text, 'num_layers');
     return numberOf(text, 'embed_dims') === '32' ? 'mit-b0' : layers === undefined ? undefined : MIT_BY_LAYERS[layers];
   }
-  if (type === 'swintransformer') {
-    const width = SWIN_BY_WIDTH[numberOf(text, 'embed_dims') ?? ''];
-    return width === 'swin-t' && numbersOf(text, 'depths') === '2,2,18,2' ? 'swin-s' : width;
-  }
+  if (type === 'swintransformer') return swinOf(text);
   if (type === 'hrnet') return hrnetOf(text);
   return type
     .replace(/_vd$/, '')
     .replace(/_/g, '-')
     .replace(/^mixvisiontransformer-/, 'mit-')
     .replace(/^swintransformer-/, 'swin-');
+}
+
+function swinOf(text: string): string | undefined {
+  const width = SWIN_BY_WIDTH[numberOf(text, 'embed_dims') ?? ''];
+  return width === 'swin-t' && numbersOf(text, 'depths') === '2,2,18,2' ? 'swin-s' : width;
+}
+
+/** detectron2: `RESNETS: DEPTH: 101`. */
+function depthOf(text: string): string | undefined {
+  return ifDefined(/resnets:\s+depth: ?(\d{2,3})/.exec(text)?.[1], (depth) => `resnet${depth}`);
 }
 
 function hrnetOf(text: string): string | undefined {

@@ -21,6 +21,10 @@ const STEP_TIME: readonly { readonly pattern: RegExp; readonly seconds: (value: 
     seconds: (value) => 1 / value,
   },
   {
+    pattern: /\bbatch_cost: ?(\d{1,4}\.\d{1,5})/g,
+    seconds: (value) => value,
+  },
+  {
     pattern: /(?<![a-z_])time:\s?(\d{1,3}\.\d{2,5})(?=[\s,]+(?:data_time|max|memory|eta|lr|loss))/g,
     seconds: (value) => value,
   },
@@ -33,7 +37,7 @@ const STEP_TIME: readonly { readonly pattern: RegExp; readonly seconds: (value: 
 
 /** Lines of a log beside the figures that are read: `Epoch [1][50/1000] lr: 1.000e-02, eta: 1:02:03`. */
 const LOG_NOISE =
-  /\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d(?:[,.]\d{1,6})?|- (?:mmseg|mmengine|mmdet|root|d2\.[a-z.]+) - (?:info|warning) -|(?:epoch|iter)(?:\(train\))? ?[([]? {0,6}\d*[\])]? ?[[(]? {0,6}\d+ ?\/ ?\d+[\])]?|\b(?:lr|base_lr|loss|eta|data_time|time|grad_norm|acc_seg|(?:decode|aux\w{0,4})\.\w{1,16})\s?: ?[\d.:e+-]{1,24}(?: days?, [\d:]+)?/g;
+  /\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d(?:[,.]\d{1,6})?|- (?:mmseg|mmengine|mmdet|root|d2\.[a-z.]+) - (?:info|warning) -|(?:epoch|iter)(?:\(train\))? ?[([]? {0,6}\d*[\])]? ?[[(]? {0,6}\d+ ?\/ ?\d+[\])]?|\b(?:lr|base_lr|loss|eta|data_time|time|batch_cost|reader_cost|ips|grad_norm|acc_seg|(?:decode|aux\w{0,4})\.\w{1,16})\s?: ?[\d.:e+-]{1,24}(?: days?, [\d:]+)?/g;
 
 export interface LogReading {
   readonly allocatedGiB?: number;

@@ -12,15 +12,26 @@ const TABLE_LINE = /^[ \t]*[|+][^\n]*[|+][ \t]*$/gm;
 /** Processes of the table: not the cards. */
 const PROCESS_ROW = /^\|\s+\d+\s+(?:n\/a\s+n\/a\s+)?\d+\s+[cg]/;
 
+interface Place {
+  readonly order: number;
+  readonly heads: readonly Found[];
+}
+
+/** A group of a match in the case in which it was pasted. */
+function casedIn({ cased }: Reading, { start, all }: Found, group: string): string {
+  const at = start + all.indexOf(group);
+  return cased.slice(at, at + group.length);
+}
+
 /** A name that the table cut off ("NVIDIA GeForce ...") tells nothing about the model. */
 function nameOf(text: string): string | undefined {
   const name = text.trim();
   return name.includes('..') ? undefined : name;
 }
 
-function rowFor(cell: Found, order: number, heads: readonly Found[]): GpuRow {
+function rowFor(reading: Reading, cell: Found, { order, heads }: Place): GpuRow {
   const head = heads.filter(({ start }) => start < cell.start).at(-1);
-  const name = head === undefined ? undefined : nameOf(head.groups[1] ?? '');
+  const name = head === undefined ? undefined : nameOf(casedIn(reading, head, head.groups[1] ?? ''));
   return {
     index: head === undefined ? order : Number(head.groups[0]),
     ...(name === undefined ? {} : { name }),
@@ -33,7 +44,7 @@ function readTable(reading: Reading): readonly GpuRow[] {
   const cells = find(reading, CELL);
   if (cells.length === 0) return [];
   const heads = find(reading, HEAD).filter(({ all }) => !PROCESS_ROW.test(all));
-  const rows = cells.map((cell, order) => rowFor(cell, order, heads));
+  const rows = cells.map((cell, order) => rowFor(reading, cell, { order, heads }));
   erase(reading, cells);
   take(reading, TABLE_LINE);
   return rows;
@@ -43,8 +54,13 @@ function readTable(reading: Reading): readonly GpuRow[] {
 export function readNvidiaSmi(reading: Reading): readonly GpuRow[] {
   const rows = readTable(reading);
   if (rows.length > 0) return rows;
-  return take(reading, CSV).map(({ groups }): GpuRow => {
-    const [index, name, used, total] = groups;
-    return { index: Number(index), name: (name ?? '').trim(), usedMiB: Number(used), totalMiB: Number(total) };
+  return take(reading, CSV).map((found): GpuRow => {
+    const [index, name = '', used, total] = found.groups;
+    return {
+      index: Number(index),
+      name: casedIn(reading, found, name).trim(),
+      usedMiB: Number(used),
+      totalMiB: Number(total),
+    };
   });
 }

@@ -115,9 +115,23 @@ const BYTES_PER_TYPE: Readonly<Record<string, number>> = {
   int64: 8,
 };
 
+const POOL = new RegExp(`allocator \\(gpu_(\\d+)_bfc\\) ran out of memory trying to allocate ${SIZE}`, 'g');
+const POOL_LINES =
+  /\(rounded to \d+\)|\b(?:limit|inuse|maxinuse|numallocs|maxallocsize): +\d+|tensorflow\/core\/[\w./]+:\d+\]/g;
+
+/** TensorFlow's pool says what it was asked for, not for which tensor. */
+function readPool(reading: Reading): OomReading | null {
+  const found = take(reading, POOL).at(-1);
+  if (found === undefined) return null;
+  const [index, number = '', unit = ''] = found.groups;
+  take(reading, POOL_LINES);
+  const figures = { gpuIndex: Number(index), triedGiB: toGiB(number, unit) };
+  return { kind: 'tensorflow_oom', figures, othersGiB: 0, tensor: null };
+}
+
 function readTensorflow(reading: Reading): OomReading | null {
   const found = take(reading, TENSOR).at(-1);
-  if (found === undefined) return null;
+  if (found === undefined) return readPool(reading);
   const tensor = (found.groups[0] ?? '').split(',').map((part) => Number(part.trim()));
   const bytes = tensor.reduce((product, side) => product * side, BYTES_PER_TYPE[found.groups[1] ?? ''] ?? 4);
   const index = indexOf(reading, /device:gpu:(\d{1,3})/g);

@@ -14,7 +14,7 @@ const MAX_BATCH = 65_536;
 const NUMBER = '(\\d{1,5})(?![\\d.]*\\d|k\\b| ?x ?\\d{3}| ?%| ?(?:g|gb|gib|mb)\\b)';
 /** batch, batch size, batchsize, bs, 批大小. */
 export const BATCH_WORD =
-  '(?<!(?:eval|val|test|valid(?:ation)?)[-_ ]?)(?:(?:mini|micro)?[- _]?batch(?:es)?[- _]?(?:sizes?|sz|siz|szie)?|(?<![a-z])b_?sz?|(?<![a-z])b(?= ?=)|(?<![a-z-])-b|批(?:次)?(?:处理)?(?:的)?(?:大小|量|数|尺寸)?)';
+  '(?<!(?:eval|val|test|valid(?:ation)?|grad)[-_ ]?)(?:(?:mini|micro)?[- _]?batch(?:es)?[- _]?(?:sizes?|sz|siz|szie)?|(?<![a-z])b_?sz?|(?<![a-z])b(?= ?=)|(?<![a-z-])-b|批(?:次)?(?:处理)?(?:的)?(?:大小|量|数|尺寸)?)';
 const LINKS =
   '(?: |[=:是为到开设给改调降加用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|还|已经|目前|现在|才|不能?超过?|最多|至多|最大|不超过|限制|max|大概|about|around|应该){0,10}';
 const PER_GPU =

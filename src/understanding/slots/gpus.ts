@@ -173,7 +173,7 @@ export function attachCard(slots: Slots, { cardGiB, cardName }: PastedCard, { he
   if (slots.gpu !== undefined && isList(slots.gpu)) return slots;
   if (cardGiB === null) return completeHeld(slots, held);
   const memoryGiB = Math.round(cardGiB * 100) / 100;
-  const printed = cardName === null ? undefined : vocabulary.gpus.find(cardName)[0]?.value.name;
+  const printed = cardName === null ? undefined : vocabulary.gpus.find(cardName.toLowerCase())[0]?.value.name;
   const heldGpu = held.gpu === undefined || isList(held.gpu) ? undefined : held.gpu;
   const known =
     slots.gpu ?? (heldGpu?.memoryGiB === undefined || Math.abs(heldGpu.memoryGiB - cardGiB) < 2 ? heldGpu : undefined);

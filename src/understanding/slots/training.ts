@@ -29,6 +29,8 @@ function isOff(reading: Reading, { start, end }: { start: number; end: number })
 type Precision = NonNullable<Slots['precision']>;
 
 const PRECISIONS: readonly { readonly pattern: RegExp; readonly precision: Precision }[] = [
+  { pattern: /\bprecision["']? ?[=:] ?["']?16(?![\d-])/g, precision: 'fp16' },
+  { pattern: /\bprecision["']? ?[=:] ?["']?32(?![\d-])/g, precision: 'fp32' },
   { pattern: /\b(?:bf16-mixed|torch\.bfloat16|bfloat ?-?16|bf-?16)\b(?: ?= ?true)?/g, precision: 'bf16' },
   {
     pattern:
