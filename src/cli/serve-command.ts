@@ -8,11 +8,11 @@ import type { Inbox } from '../inbox/inbox-options.ts';
 import { decodeConversationId, type IncomingMessage } from '../message.ts';
 import { startHealthServer } from '../observability/health.ts';
 import type { Reply } from '../reply/reply.ts';
+import { startSweeper } from '../state/sweeper.ts';
 import { createContext } from './context.ts';
 import { openProduct, type Product } from './product.ts';
 
 const DEFAULT_DATABASE = 'sqlite:data/gpu-size.db';
-const SWEEP_EVERY_MS = 3_600_000;
 
 type Adapters = ReadonlyMap<string, Adapter>;
 
@@ -79,14 +79,11 @@ async function start({ config, product, adapters, inbox }: Running): Promise<() 
     logger,
     otherwise: (request, response) => route(adapters, request, response),
   });
-  const sweeper = setInterval(() => {
-    store.sweep(Date.now()).catch((error: unknown) => logger.warn({ error }, 'sweep failed'));
-  }, SWEEP_EVERY_MS);
-  sweeper.unref();
+  const sweeper = startSweeper({ store, logger, metrics });
   const stop = async (): Promise<void> => {
-    clearInterval(sweeper);
     await Promise.allSettled([...adapters.values()].map((adapter) => adapter.stop()));
     await inbox.stop();
+    await sweeper.stop();
     await health.stop();
     await product.close();
   };
