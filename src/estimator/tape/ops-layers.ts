@@ -431,8 +431,33 @@ export function resize(t: Tape, x: Tensor, size: readonly [number, number], mode
   t.begin(name, [x, input]);
   const storage = t.allocate(shape, input.dtype);
   t.work('resample', input.dtype === 'half', { macs: 0, bytes: byteSize(input) + storage.bytes });
-  return t.result({ storage, shape, dtype: input.dtype }, { name, inputs: [input], saved: [], rule: freshRule });
+  const strides = channelsLast(shape, input);
+  return t.result(
+    { storage, shape, dtype: input.dtype, strides },
+    { name, inputs: [input], saved: [], rule: resizeRule },
+  );
 }
+
+/** Resampling keeps the order of axes of maps that are laid out channels last (`suggest_memory_format`). */
+function channelsLast(
+  shape: readonly number[],
+  { shape: old, strides }: Pick<Tensor, 'shape' | 'strides'>,
+): readonly number[] | null {
+  if (strides === null || strides[1] !== 1 || (old[1] ?? 1) === 1) return null;
+  const [, channels = 1, height = 1, width = 1] = shape;
+  const [batchStep = 0, , rowStep = 0, step = 0] = strides;
+  if (step < (old[1] ?? 1) || rowStep < step * (old[3] ?? 1) || batchStep < rowStep * (old[2] ?? 1)) return null;
+  return [channels * height * width, 1, channels * width, channels];
+}
+
+const resizeRule: BackwardRule = (walk, node, grads) => {
+  const grad = incoming(grads);
+  const [input] = node.inputs;
+  const [output] = node.outputs;
+  if (grad === undefined || input === undefined || output === undefined || input.edge === null) return;
+  const strides = channelsLast(input.shape, { shape: output.shape, strides: grad.strides });
+  walk.emit(0, walk.fresh(input.shape, input.dtype, strides));
+};
 
 /** Cast by an explicit `.float()` or `.to(dtype)` of the original code. */
 export function convert(t: Tape, x: Tensor, dtype: 'float' | 'half'): Tensor {
