@@ -59,7 +59,10 @@ export function walkTo(t: Tape, loss: Tensor, options: ReplayOptions & { stopAt:
 }
 
 function resetRegions(node: Node): void {
-  for (let { region } = node; region !== null; region = region.parent) region.replayed = false;
+  for (let { region } = node; region !== null; region = region.parent) {
+    region.replayed = false;
+    if (region.reentrant !== null) region.reentrant.gradients.length = 0;
+  }
 }
 
 /** Nodes are in an order in which every user comes after what it uses, so one sweep finds what the loss depends on. */

@@ -28,7 +28,7 @@ function convPrelu(t: Tape, x: Tensor, options: { out: number; kernel: number; s
 function globalContext(t: Tape, x: Tensor, options: { reduction: number; checkpoint: boolean }): Tensor {
   const [batch = 1, channels = 1] = x.shape;
   return t.call('f_glo', x, () =>
-    t.checkpoint(options.checkpoint && x.requiresGrad, [x], () => {
+    t.checkpointReentrant(options.checkpoint && x.requiresGrad, [x], () => {
       const pooled = reshape(t, adaptiveAveragePool(t, x, 1), [batch, channels]);
       const hidden = relu(t, linear(t, pooled, Math.floor(channels / options.reduction)));
       const gate = reshape(t, sigmoid(t, linear(t, hidden, channels)), [batch, channels, 1, 1]);
@@ -48,7 +48,7 @@ interface GuidedBlock {
 /** Context guided block: local and surrounding depthwise features joined, gated by global ones. */
 function guidedBlock(t: Tape, x: Tensor, block: GuidedBlock): Tensor {
   return t.call('', x, () =>
-    t.checkpoint(block.checkpoint && x.requiresGrad, [x], () => {
+    t.checkpointReentrant(block.checkpoint && x.requiresGrad, [x], () => {
       const { out, dilation, downsample } = block;
       const width = downsample ? out : out / 2;
       const reduced = convPrelu(t, x, { out: width, kernel: downsample ? 3 : 1, stride: downsample ? 2 : 1 });

@@ -29,7 +29,7 @@ export function mobileNetV2(t: Tape, image: Tensor, checkpoint: boolean): readon
         const shape = { expansion, out, stride: first ? stride : 1, dilation: first ? dilation : 1 };
         const source = feature;
         feature = t.call('', source, () =>
-          t.checkpoint(checkpoint && source.requiresGrad, [source], () => invertedResidual(t, source, shape)),
+          t.checkpointReentrant(checkpoint && source.requiresGrad, [source], () => invertedResidual(t, source, shape)),
         );
       }
       return feature;
@@ -111,7 +111,9 @@ export function mobileNetV3(t: Tape, image: Tensor, size: 'large' | 'small', che
     const input = x;
     const dilation = dilationOf(size, index + 1);
     x = t.call(`layer${index + 1}`, input, () =>
-      t.checkpoint(checkpoint && input.requiresGrad, [input], () => invertedResidualV3(t, input, row, dilation)),
+      t.checkpointReentrant(checkpoint && input.requiresGrad, [input], () =>
+        invertedResidualV3(t, input, row, dilation),
+      ),
     );
     if (outputs.includes(index + 1)) maps.push(x);
   }

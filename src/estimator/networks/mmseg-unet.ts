@@ -52,7 +52,7 @@ function encode(t: Tape, image: Tensor, options: UnetOptions): readonly Tensor[]
 
 function twoConvs(t: Tape, x: Tensor, out: number, checkpoint: boolean): Tensor {
   return t.call('conv_block', x, () =>
-    t.checkpoint(checkpoint && x.requiresGrad, [x], () => {
+    t.checkpointReentrant(checkpoint && x.requiresGrad, [x], () => {
       const first = convBlock(t, 'convs.0', x, { out, kernel: 3, padding: 1 });
       return convBlock(t, 'convs.1', first, { out, kernel: 3, padding: 1 });
     }),
@@ -67,7 +67,7 @@ function upBlock(
 ): Tensor {
   const out = base * 2 ** level;
   const upsampled = t.call('upsample', x, () =>
-    t.checkpoint(checkpoint && x.requiresGrad, [x], () => {
+    t.checkpointReentrant(checkpoint && x.requiresGrad, [x], () => {
       const [height, width] = sizeOf(x);
       return convBlock(t, 'conv', resize(t, x, [height * 2, width * 2]), { out, kernel: 1 });
     }),

@@ -128,7 +128,7 @@ interface Block {
 
 /** One residual block; the last ReLU lies outside the checkpointed part (mmcv). */
 export function residual(t: Tape, x: Tensor, block: Block, options: ResNetOptions): Tensor {
-  const sum = t.checkpoint(options.checkpoint === true && x.requiresGrad, [x], () => {
+  const sum = t.checkpointReentrant(options.checkpoint === true && x.requiresGrad, [x], () => {
     const expansion = options.depth === 18 || options.depth === 34 ? 1 : 4;
     const main = expansion === 4 ? bottleneck(t, x, block, options) : basic(t, x, block, options);
     const projected = block.stride !== 1 || x.shape[1] !== block.planes * expansion;

@@ -86,7 +86,8 @@ export class BackwardWalk implements GradientWalk {
   private process(node: Node): void {
     const { grads } = node;
     this.node = node;
-    if (node.region !== null && node.saved.length > 0) this.replay(node.region);
+    if (node.region !== null && (node.saved.length > 0 || node.region.reentrant !== null))
+      this.replay(node.region, grads);
     if (grads !== undefined) {
       node.rule(this, node, grads);
       this.mark();
@@ -95,9 +96,10 @@ export class BackwardWalk implements GradientWalk {
       for (const grad of grads) if (grad !== undefined) this.release(grad.buffer);
     }
     for (const storage of node.saved) this.releaseStorage(storage);
-    this.leaveRegion(node);
     const delivered = this.emitted.splice(0);
+    if (node.region?.reentrant == null) this.leaveRegion(node);
     for (const { index, grad } of delivered) this.deliver(node, index, grad);
+    if (node.region?.reentrant != null) this.leaveRegion(node);
   }
 
   private deliver(node: Node, index: number, grad: Grad): void {
@@ -227,8 +229,15 @@ export class BackwardWalk implements GradientWalk {
     let { region } = node;
     while (region !== null && node.index === this.firstReachable(region)) {
       for (const input of region.inputs) this.releaseStorage(input);
+      this.leaveReentrant(region);
       region = region.parent;
     }
+  }
+
+  private leaveReentrant({ reentrant }: Region): void {
+    if (reentrant === null) return;
+    if (reentrant.output !== null) this.releaseStorage(reentrant.output);
+    for (const gradient of reentrant.gradients.splice(0)) this.release(gradient);
   }
 
   private firstReachable(region: Region): number {
@@ -239,12 +248,22 @@ export class BackwardWalk implements GradientWalk {
   }
 
   /** Runs the operations of a region again; what its nodes saved is alive afterwards. */
-  private replay(region: Region): void {
+  private replay(region: Region, grads: Node['grads']): void {
     if (region.replayed) return;
-    if (region.parent !== null) this.replay(region.parent);
+    if (region.parent !== null) this.replay(region.parent, grads);
     region.replayed = true;
     const stop = this.adopt(region);
-    this.rerun(region, stop);
+    if (region.reentrant !== null) this.holdReentrant(region.reentrant, region, grads);
+    this.rerun(region, region.reentrant === null ? stop : region.lastOperation);
+  }
+
+  private holdReentrant(held: NonNullable<Region['reentrant']>, region: Region, grads: Node['grads']): void {
+    if (held.output !== null) hold(held.output, region);
+    for (const grad of grads ?? []) {
+      if (grad === undefined) continue;
+      this.share(grad);
+      held.gradients.push(grad.buffer);
+    }
   }
 
   /** Births and deaths of a replayed region, operation by operation. */

@@ -140,6 +140,8 @@ export interface Region {
   lastNode: number;
   readonly inputs: readonly Storage[];
   replayed: boolean;
+  /** What torch's reentrant form holds until the region is done: its result, and the gradient that came in. */
+  readonly reentrant: { output: Storage | null; gradients: GradBuffer[] } | null;
 }
 
 /** One recorded operation of the autograd graph; nodes are processed in reverse order of creation. */

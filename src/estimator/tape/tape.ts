@@ -277,7 +277,20 @@ export class Tape {
    */
   checkpoint<T>(enabled: boolean, inputs: readonly Tensor[], body: () => T): T {
     if (!enabled || !this.options.training) return body();
-    const region: Region = {
+    return this.inRegion(this.openRegion(inputs, null), body);
+  }
+
+  /** Checkpointing in torch's reentrant form, the default of `torch.utils.checkpoint` that mmcv's `with_cp` uses. */
+  checkpointReentrant(enabled: boolean, inputs: readonly Tensor[], body: () => Tensor): Tensor {
+    if (!enabled || !this.options.training) return body();
+    const reentrant: NonNullable<Region['reentrant']> = { output: null, gradients: [] };
+    const result = this.inRegion(this.openRegion(inputs, reentrant), body);
+    reentrant.output = result.storage;
+    return result;
+  }
+
+  private openRegion(inputs: readonly Tensor[], reentrant: Region['reentrant']): Region {
+    return {
       parent: this.region,
       firstOperation: this.now + 1,
       firstStorage: this.storages.length,
@@ -287,7 +300,11 @@ export class Tape {
       lastNode: 0,
       inputs: inputs.map((input) => input.storage),
       replayed: false,
+      reentrant,
     };
+  }
+
+  private inRegion<T>(region: Region, body: () => T): T {
     this.region = region;
     const result = body();
     this.region = region.parent;
