@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
+import { SlackServer } from '../fakes/slack-server.ts';
 import { until } from '../inbox/harness.ts';
 import { parseCopy, parseDockerfile, type Stage } from './dockerfile.ts';
 
@@ -85,29 +86,33 @@ test('answers a question as another user with the installation read-only', () =>
   expect(run(['--check']).status).toBe(0);
 });
 
-test('serves health as another user, writes only its data folder, stops on SIGTERM', async () => {
+test('serves as another user, writes only its data folder, stops on SIGTERM', async () => {
+  const slack = await SlackServer.start();
   const data = mkdtempSync(join(tmpdir(), 'gpu-size-data-'));
   execFileSync('chmod', ['a+rwx', data]);
   const health = stages.at(-1)?.instructions.find(({ name }) => name === 'HEALTHCHECK')?.text ?? '';
-  const probe = z.array(z.string()).parse(JSON.parse(health.slice(health.indexOf('['))));
-  const port = '39471';
+  const [, ...probe] = z.array(z.string()).parse(JSON.parse(health.slice(health.indexOf('['))));
   const env = {
     ...environment,
-    PORT: port,
+    PORT: '39471',
     HOST: '127.0.0.1',
     DATABASE_URL: `sqlite:${join(data, 'state.db')}`,
-    DINGTALK_CLIENT_ID: 'id',
-    DINGTALK_CLIENT_SECRET: 'not-a-secret',
-    DINGTALK_OPENAPI_ENDPOINT: 'http://127.0.0.1:9',
+    SLACK_API_URL: slack.apiUrl,
+    SLACK_BOT_TOKEN: 'xoxb-fake-one-secret',
+    SLACK_APP_TOKEN: slack.appToken,
   };
   const [command = '', ...rest] = [...asOther, process.execPath, join(app, 'dist/src/main.js')];
   const server = spawn(command, rest, { cwd: app, env, stdio: 'pipe' });
   const exited = new Promise<number | null>((resolve) => server.on('exit', resolve));
-  const isHealthy = (): boolean => spawnSync(process.execPath, probe.slice(1), { env: { ...env } }).status === 0;
-  await until(isHealthy, 'health');
+  await until(
+    async () => (await fetch('http://127.0.0.1:39471/readyz').catch(() => undefined))?.status === 200,
+    'ready',
+  );
+  expect(spawnSync(process.execPath, probe, { env, timeout: 20_000 }).status).toBe(0);
   expect(existsSync(join(data, 'state.db'))).toBe(true);
   server.kill('SIGTERM');
   expect(await exited).toBe(0);
-  expect(isHealthy()).toBe(false);
+  expect(spawnSync(process.execPath, probe, { env, timeout: 20_000 }).status).toBe(1);
+  await slack.stop();
   rmSync(data, { recursive: true, force: true });
 });

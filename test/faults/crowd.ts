@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { deliveryKey } from '../../src/inbox/payload.ts';
-import { httpTransport, payloads } from '../fakes/slack-driver.ts';
+import { httpTransport, payloads, type SlackTransport, socketTransport } from '../fakes/slack-driver.ts';
 import type { SlackServer } from '../fakes/slack-server.ts';
 import type { FakeMessage } from '../fakes/slack-workspace.ts';
 import { type Fleet, root, signingSecret } from './fleet.ts';
@@ -48,6 +48,8 @@ export interface CrowdOptions {
   readonly fleet: Fleet;
   /** Share of events that are delivered again, to any replica. */
   readonly again?: number;
+  /** Over Socket Mode instead of HTTP. */
+  readonly socket?: boolean;
 }
 
 /** People who write to the bot through a platform that delivers again what was not acknowledged. */
@@ -62,11 +64,17 @@ export class Crowd {
     this.#make = payloads(options.server);
   }
 
-  async #post(event: object, retry: number | undefined): Promise<boolean> {
-    const alive = this.#options.fleet.alive();
+  #transport(): SlackTransport | undefined {
+    const { fleet, server, socket = false } = this.#options;
+    if (socket) return socketTransport(server);
+    const alive = fleet.alive();
     const replica = alive[Math.floor(Math.random() * alive.length)];
-    if (replica === undefined) return false;
-    const slack = httpTransport(() => `${replica.base}/slack/events`, signingSecret);
+    return replica === undefined ? undefined : httpTransport(() => `${replica.base}/slack/events`, signingSecret);
+  }
+
+  async #post(event: object, retry: number | undefined): Promise<boolean> {
+    const slack = this.#transport();
+    if (slack === undefined) return false;
     const outcome = await slack.event(event, retry === undefined ? {} : { retry }).catch(() => undefined);
     return outcome?.acked === true;
   }

@@ -27,8 +27,8 @@ export interface FleetOptions {
   readonly server: SlackServer;
   readonly databaseUrl: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Words before the program, as a limit or another user. */
-  readonly wrap?: readonly string[];
+  /** Over Socket Mode instead of HTTP. */
+  readonly socket?: boolean;
 }
 
 /** Real processes of the built program, serving a fake Slack over HTTP. */
@@ -44,9 +44,8 @@ export class Fleet {
   async start(index: number): Promise<Replica> {
     const port = this.#ports[index] ?? (await freePort());
     this.#ports[index] = port;
-    const { server, databaseUrl, env = {}, wrap = [] } = this.#options;
-    const [command = '', ...args] = [...wrap, process.execPath, program];
-    const child = spawn(command, args, {
+    const { server, databaseUrl, env = {}, socket = false } = this.#options;
+    const child = spawn(process.execPath, [program], {
       cwd: root,
       stdio: ['ignore', 'ignore', 'pipe'],
       env: {
@@ -57,7 +56,7 @@ export class Fleet {
         DATABASE_URL: databaseUrl,
         SLACK_API_URL: server.apiUrl,
         SLACK_BOT_TOKEN: 'xoxb-fake-one-secret',
-        SLACK_SIGNING_SECRET: signingSecret,
+        ...(socket ? { SLACK_APP_TOKEN: server.appToken } : { SLACK_SIGNING_SECRET: signingSecret }),
         RATE_LIMIT_PER_MINUTE: '1000000',
         CONVERSATION_RATE_LIMIT_PER_MINUTE: '1000000',
         ...env,
