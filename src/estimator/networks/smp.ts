@@ -1,5 +1,6 @@
 import type { Network } from './network.ts';
 import { smpDeeplabNetworks } from './smp-deeplab.ts';
+import { smpDptNetworks } from './smp-dpt.ts';
 import { smpFpnNetworks } from './smp-fpn.ts';
 import { smpLinknetNetworks } from './smp-linknet.ts';
 import { smpManetNetworks } from './smp-manet.ts';
@@ -22,4 +23,5 @@ export const smpNetworks: Readonly<Record<string, Network>> = {
   ...smpPanNetworks,
   ...smpUpernetNetworks,
   ...smpSegformerNetworks,
+  ...smpDptNetworks,
 };
