@@ -63,7 +63,7 @@ function downsample(t: Tape, x: Tensor, channels: number): Tensor {
 function convNextBlock(t: Tape, x: Tensor, rate: number, checkpoint: boolean): Tensor {
   const channels = x.shape[1] ?? 1;
   return t.call('', x, () =>
-    t.checkpoint(checkpoint && x.requiresGrad, [x], () => {
+    t.checkpointReentrant(checkpoint && x.requiresGrad, [x], () => {
       const mixed = conv2d(t, x, { out: channels, kernel: 7, padding: 3, groups: channels, bias: true });
       const normalised = layerNorm(t, permute(t, mixed, [0, 2, 3, 1]));
       const wide = gelu(t, linear(t, normalised, 4 * channels));

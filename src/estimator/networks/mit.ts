@@ -86,7 +86,7 @@ interface LayerOptions {
 
 function encoderLayer(t: Tape, x: Tensor, size: readonly [number, number], options: LayerOptions): Tensor {
   return t.call('', x, () =>
-    t.checkpoint(options.checkpoint && x.requiresGrad, [x], () => {
+    t.checkpointReentrant(options.checkpoint && x.requiresGrad, [x], () => {
       const attended = attention(t, layerNorm(t, x), { identity: x, size, options });
       const fed = feedForward(t, layerNorm(t, attended), { identity: attended, size, rate: options.dropPath });
       t.keep(attended);

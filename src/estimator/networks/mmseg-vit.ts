@@ -109,7 +109,7 @@ interface LayerOptions {
 /** Pre-norm block: attention without stochastic depth, feed-forward with it. */
 export function encoderLayer(t: Tape, x: Tensor, options: LayerOptions): Tensor {
   return t.call('layers', x, () =>
-    t.checkpoint(options.checkpoint && x.requiresGrad, [x], () => {
+    t.checkpointReentrant(options.checkpoint && x.requiresGrad, [x], () => {
       const attended = mmcvSelfAttention(t, layerNorm(t, x), { identity: x, heads: options.heads });
       return feedForward(t, layerNorm(t, attended), { identity: attended, rate: options.rate });
     }),

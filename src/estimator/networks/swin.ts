@@ -98,7 +98,7 @@ function patchEmbed(t: Tape, image: Tensor, channels: number): { tokens: Tensor;
 
 function swinBlock(t: Tape, x: Tensor, grid: Grid, options: BlockOptions): Tensor {
   return t.call('', x, () =>
-    t.checkpoint(options.checkpoint && x.requiresGrad, [x], () => {
+    t.checkpointReentrant(options.checkpoint && x.requiresGrad, [x], () => {
       const attended = add(t, shiftedWindowAttention(t, layerNorm(t, x), grid, options), x);
       return feedForward(t, layerNorm(t, attended), { identity: attended, rate: options.dropPath });
     }),
