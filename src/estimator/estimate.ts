@@ -177,18 +177,27 @@ function validationPeak(w: Workload, weights: number): number {
   return Math.max(weights, t.parameterBytes + t.bufferBytes) + t.inputBytes + replayWithoutGradient(t).bytes;
 }
 
-/** Networks that refuse odd sides are validated on padded images, as their users have to. */
+/** Networks that refuse odd sides are validated on padded images, those that take one size only at it, as their users have to. */
 function traceAnySize(w: Workload): Tape {
-  try {
-    return traceValidation(w);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.code !== 'unsupported-combination') throw error;
-    const padded = (side: number): number => Math.ceil(side / PADDED_STRIDE) * PADDED_STRIDE;
-    return traceValidation({
+  const padded = (side: number): number => Math.ceil(side / PADDED_STRIDE) * PADDED_STRIDE;
+  return (
+    traceAccepted(w) ??
+    traceAccepted({
       ...w,
       validationHeight: padded(w.validationHeight),
       validationWidth: padded(w.validationWidth),
-    });
+    }) ??
+    traceValidation({ ...w, validationHeight: w.imageHeight, validationWidth: w.imageWidth })
+  );
+}
+
+/** Undefined where the network refuses the size. */
+function traceAccepted(w: Workload): Tape | undefined {
+  try {
+    return traceValidation(w);
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'unsupported-combination') return undefined;
+    throw error;
   }
 }
 

@@ -13,6 +13,8 @@ export interface AttentionOperands {
   readonly value: Tensor;
   /** Added to the scores; may be broadcast. */
   readonly mask?: Tensor;
+  /** The softmax stays as it comes (DPT); others cast it back to the type of the query. */
+  readonly keepsSoftmax?: boolean;
 }
 
 export interface AttentionResult {
@@ -32,11 +34,11 @@ function fused(t: Tape, { query, key, value, mask }: AttentionOperands): Attenti
   return { output: contiguous(t, transpose(t, attended, 1, 2)), weights: undefined };
 }
 
-function eager(t: Tape, { query, key, value, mask }: AttentionOperands): AttentionResult {
+function eager(t: Tape, { query, key, value, mask, keepsSoftmax = false }: AttentionOperands): AttentionResult {
   const scores = scale(t, matmul(t, query, transpose(t, key, 2, 3)));
   const masked = mask === undefined ? scores : add(t, scores, mask);
   const probabilities = softmax(t, masked);
-  const weights = cast(t, probabilities, query.dtype);
+  const weights = keepsSoftmax ? probabilities : cast(t, probabilities, query.dtype);
   t.keep(masked);
   const output = contiguous(t, transpose(t, matmul(t, weights, value), 1, 2));
   return { output, weights };

@@ -73,7 +73,7 @@ function beitLayer(t: Tape, x: Tensor, layer: LayerOptions): Tensor {
       const { output, weights } = attention(t, normalised, { bias, layer });
       const scaled = multiply(t, t.param(channels), output);
       const middle = add(t, dropPath(t, scaled, layer.rate, true), x);
-      const fed = feedForward(t, layerNorm(t, middle));
+      const fed = feedForward(t, layerNorm(t, middle), layer.older);
       const out = add(t, dropPath(t, multiply(t, t.param(channels), fed), layer.rate, true), middle);
       t.keep(middle, ...(bias === undefined ? [] : [bias]), ...(weights === undefined ? [] : [weights]));
       if (layer.older) t.keep(output, scaled);
@@ -82,9 +82,13 @@ function beitLayer(t: Tape, x: Tensor, layer: LayerOptions): Tensor {
   );
 }
 
-function feedForward(t: Tape, x: Tensor): Tensor {
+/** One module, or two in the older code. */
+function feedForward(t: Tape, x: Tensor, older: boolean): Tensor {
   const channels = x.shape[2] ?? 1;
-  return t.call('mlp', x, () => linear(t, gelu(t, linear(t, x, 4 * channels)), channels));
+  const widen = (): Tensor => gelu(t, linear(t, x, 4 * channels));
+  if (!older) return t.call('mlp', x, () => linear(t, widen(), channels));
+  const wide = t.call('intermediate', x, widen);
+  return t.call('output', wide, () => linear(t, wide, channels));
 }
 
 function positionBias(t: Tape, { relativePositions, imageSize, grid, heads }: LayerOptions): Tensor | undefined {
@@ -111,7 +115,7 @@ function attention(t: Tape, x: Tensor, { bias, layer }: { bias: Tensor | undefin
     const merged = fromHeads(t, output);
     if (layer.older) t.keep(query, key, value);
     const projected = linear(t, merged, channels);
-    t.keep(query, key, value, output);
+    t.keep(...(layer.older ? [output] : [query, key, value, output]));
     return { output: projected, weights };
   });
 }

@@ -16,6 +16,8 @@ export interface SemanticOutput {
   readonly atImageSize?: boolean;
   /** The auxiliary logits are resized after the main loss (BEiT), not before both. */
   readonly oneByOne?: boolean;
+  /** The auxiliary loss is a local variable of its own (DPT). */
+  readonly namesAuxiliaryLoss?: boolean;
 }
 
 /**
@@ -63,7 +65,10 @@ function semanticLoss({ t, w }: Run, output: SemanticOutput, labels: Tensor): Te
   }
   const early = output.oneByOne === true ? lossOf(main) : undefined;
   const auxiliary = toLabels(output.auxiliary);
-  const loss = add(t, early ?? lossOf(main), scale(t, lossOf(auxiliary)));
+  const mainLoss = early ?? lossOf(main);
+  const auxiliaryLoss = lossOf(auxiliary);
+  const loss = add(t, mainLoss, scale(t, auxiliaryLoss));
+  if (output.namesAuxiliaryLoss === true) t.keep(auxiliaryLoss);
   t.keep(main, auxiliary);
   return loss;
 }

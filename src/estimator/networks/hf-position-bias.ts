@@ -31,9 +31,8 @@ export function resizedPositionBias(t: Tape, options: { heads: number; table: Gr
     { storage, shape, dtype: 'float' },
     { name: 'index', inputs: [joined], saved: [], rule: (walk, node) => emitFresh(walk, node, 0) },
   );
-  t.keep(resized);
   const square = permute(t, reshape(t, picked, [tokens, tokens, heads]), [2, 0, 1]);
   const bias = reshape(t, contiguous(t, square), [1, heads, tokens, tokens]);
-  t.keep(joined);
+  t.keep(resized, joined);
   return bias;
 }

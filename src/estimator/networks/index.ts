@@ -1,5 +1,6 @@
 import type { ModelSpec } from '../workload.ts';
 import { hfBeitNetworks } from './hf-beit-segmentation.ts';
+import { hfDpt } from './hf-dpt.ts';
 import { hfSegformer } from './hf-segformer.ts';
 import { hfUpernet } from './hf-upernet.ts';
 import { maskRcnnNetworks } from './mask-rcnn.ts';
@@ -20,6 +21,8 @@ import { lrasppNetworks } from './mmseg-lraspp.ts';
 import { ocrNetworks } from './mmseg-ocr.ts';
 import { pidnetNetworks } from './mmseg-pidnet.ts';
 import { pointRendNetworks } from './mmseg-pointrend.ts';
+import { mask2formerNetworks } from './mmseg-mask2former.ts';
+import { maskformerNetworks } from './mmseg-maskformer.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
 import { mmsegSegmenter } from './mmseg-segmenter.ts';
 import { mmsegSegnext } from './mmseg-segnext.ts';
@@ -50,6 +53,8 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...stdcNetworks,
   ...fastFcnNetworks,
   ...lrasppNetworks,
+  ...mask2formerNetworks,
+  ...maskformerNetworks,
   ...ocrNetworks,
   ...pointRendNetworks,
   ...semanticFpnNetworks,
@@ -67,6 +72,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...transUnetNetworks,
   ...torchvisionSegmentation,
   ...hfBeitNetworks,
+  ...hfDpt,
   ...hfSegformer,
   ...hfUpernet,
   ...maskRcnnNetworks,
