@@ -29,6 +29,10 @@ const RULES: readonly Rule[] = [
       /h20[^,.;?\n]{0,16}(?:国产|信创|自主可控|domestic|chinese|made in china)|(?:国产|信创|domestic)[^,.;?\n]{0,12}h20/,
   },
   {
+    id: 'domestic-wanted',
+    pattern: /国产(?:化|卡|显卡|gpu|加速|芯片|替代)|信创|domestic (?:gpu|accelerator|chip|card)/,
+  },
+  {
     id: 't4-cheapest',
     pattern:
       /t4[^,.;?\n]{0,14}(?:最便宜|最省钱|性价比最高|最划算|(?:is |are )?(?:the )?cheapest)|(?:最便宜|最省钱|cheapest)[^,.;?\n]{0,12}(?:是|就是|is|:)[^,.;?\n]{0,6}t4/,
