@@ -16,7 +16,9 @@ export function nextChoices(estimate: Estimate, facts: Facts, words: Words): rea
     { label: choices.order, say: say.order },
     ...(library === undefined
       ? []
-      : [{ label: shortLabel(choices.library(words.answer.libraries[library.implementation])), say: library.say }]),
+      : [
+          { label: shortLabel(choices.library(words.answer.shortLibraries[library.implementation])), say: library.say },
+        ]),
     { label: choices.otherBudget, say: say.otherBudget },
     { label: choices.ownCard, say: say.ownCard },
     ...(batchSize > 1

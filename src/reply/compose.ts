@@ -37,7 +37,9 @@ export function composeReply({ turn, facts, estimateCode }: ComposeInput): Reply
   const words = wordsOf(turn.state.locale);
   const part =
     facts.problem === undefined ? actionPart(turn, { facts, estimateCode }, words) : problemPart(facts.problem, words);
-  const blocks = withVerdictFirst([...part.blocks, ...asides(turn, facts, words)]);
+  const { remarks, pending } = asides(turn, facts, words);
+  const [verdict, ...rest] = part.blocks;
+  const blocks = withVerdictFirst([...(verdict === undefined ? [] : [verdict]), ...remarks, ...rest, ...pending]);
   const answered = turn.action.kind === 'Answer' && facts.problem === undefined;
   const asking = turn.action.kind === 'ElicitSlot' || turn.action.kind === 'ConfirmSlot';
   return {
@@ -152,7 +154,7 @@ function shown(blocks: readonly Block[]): readonly Block[] {
 }
 
 /** Corrections, limits of the product, and the question that is still open. */
-function asides(turn: Turn, facts: Facts, words: Words): readonly Block[] {
+function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Block[]; pending: readonly Block[] } {
   const { action, state, understanding } = turn;
   const { aside, unknownGpuAside, resume } = words.dialog;
   const corrections = (facts.beliefs ?? []).flatMap((belief) => correction(belief, words));
@@ -162,11 +164,9 @@ function asides(turn: Turn, facts: Facts, words: Words): readonly Block[] {
   const open =
     action.kind !== 'ElicitSlot' && action.kind !== 'ConfirmSlot' && facts.problem === undefined ? state.asked : null;
   const pending = open === null ? [] : [resume(questionText(open, 1, words))];
-  return [...corrections, ...unknown, ...shared, ...limits, ...pending].map((text) => ({
-    kind: 'text',
-    level: 'main',
-    text,
-  }));
+  const paragraphs = (texts: readonly string[]): readonly Block[] =>
+    texts.map((text) => ({ kind: 'text', level: 'main', text }));
+  return { remarks: paragraphs([...corrections, ...unknown, ...shared, ...limits]), pending: paragraphs(pending) };
 }
 
 /** A total batch said beside the number of GPUs: what that is per GPU. */

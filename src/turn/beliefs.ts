@@ -7,6 +7,7 @@ const FACT_OF: Readonly<Record<BeliefId, string>> = {
   'amp-halves-memory': 'amp-does-not-halve',
   'gpus-pool-memory': 'gpu-memory-does-not-add-up',
   'h20-domestic': 'h20-is-not-domestic',
+  'domestic-wanted': 'h20-is-not-domestic',
   't4-cheapest': 't4-is-not-cheapest',
   'subscription-always-cheaper': 'subscription-needs-480-hours',
   'system-disk-category': 'system-disk-dot-category',

@@ -19,7 +19,7 @@ import { requestFromSlots } from './request.ts';
 
 /** Everything that has to be computed for the reply to this turn. What cannot be becomes a problem with a next step. */
 export function gatherFacts(before: DialogState, turn: Turn, ports: AnswerPorts): Facts {
-  const corrected = factsFor(turn.understanding.beliefs, ports.catalog);
+  const corrected = factsFor([...turn.understanding.beliefs, ...slicesNamed(turn, ports)], ports.catalog);
   const corrections = corrected.length === 0 ? {} : { beliefs: corrected };
   try {
     return { ...factsOf(before, turn, ports), ...corrections };
@@ -27,6 +27,14 @@ export function gatherFacts(before: DialogState, turn: Turn, ports: AnswerPorts)
     if (error instanceof AppError && error.code !== 'internal') return { problem: problemOf(error), ...corrections };
     return { problem: { code: 'internal', details: {} }, failure: error, ...corrections };
   }
+}
+
+/** A family of vGPU slices was named: they are never proposed for training, and that has to be said. */
+function slicesNamed({ understanding }: Turn, { catalog }: AnswerPorts): readonly string[] {
+  const slices = namedGpus(understanding.slots).some(({ instance, family }) =>
+    catalog.instances.some((row) => row.mode === 'vgpu' && (row.instanceType === instance || row.family === family)),
+  );
+  return slices ? ['vgpu-does-not-train'] : [];
 }
 
 /** Details as texts, ready for a sentence. */

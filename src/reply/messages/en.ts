@@ -199,6 +199,17 @@ export const en = {
     original: 'the original code',
   },
 
+  shortLibraries: {
+    mmseg: 'MMSeg',
+    smp: 'smp',
+    torchvision: 'torchvision',
+    transformers: 'HF',
+    detectron2: 'detectron2',
+    mmdetection: 'MMDet',
+    milesial: 'milesial',
+    original: 'original',
+  },
+
   price: {
     title: 'Prices',
     line: (instance: string, gpu: string, price: string, host: string) => `${instance}: ${gpu}, ${price}${host}`,

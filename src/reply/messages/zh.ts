@@ -39,7 +39,7 @@ export const zh: AnswerMessages = {
     take: (instance, gpu, price) => `推荐 ${instance}：${gpu}，${price}`,
     split: (gpus, share, needed) => `分到 ${gpus} 张卡、每卡 ${share} 张，每卡要 ${needed}`,
     withChanges: (changes) => `要${changes}`,
-    withinBudget: (budget) => `预算 ${budget} 内`,
+    withinBudget: (budget) => `预算 ${budget}${budget.endsWith('）') ? '' : ' '}内`,
     overBudget: (budget, instance, gpu, price) => `预算 ${budget} 不够，最省的是 ${instance}：${gpu}，${price}`,
     unpricedOnly: '只有没公开报价的规格放得下，得找销售问价，见下表',
     deadline: (hours, take, takes) => `${hours} 小时内都训不完，预算内最快的也要约 ${takes} 小时：${take}`,
@@ -183,6 +183,17 @@ export const zh: AnswerMessages = {
     mmdetection: 'MMDetection',
     milesial: 'Pytorch-UNet（milesial）',
     original: '论文官方代码',
+  },
+
+  shortLibraries: {
+    mmseg: 'MMSeg',
+    smp: 'smp',
+    torchvision: 'torchvision',
+    transformers: 'HF',
+    detectron2: 'detectron2',
+    mmdetection: 'MMDet',
+    milesial: 'milesial',
+    original: '论文代码',
   },
 
   price: {
