@@ -1,3 +1,4 @@
+import { contiguousStrides } from './layout.ts';
 import {
   type DType,
   elements,
@@ -138,6 +139,10 @@ export class BackwardWalk implements GradientWalk {
     const { grad } = param;
     param.grad = undefined;
     param.receivesGradient = true;
+    if (grad !== undefined && !this.options.residentGradients && isDenseSlice(param, grad)) {
+      this.keepSlice(grad.buffer);
+      return;
+    }
     this.gradientBytes += param.storage.bytes;
     if (grad === undefined) return;
     if (this.options.residentGradients) {
@@ -151,6 +156,12 @@ export class BackwardWalk implements GradientWalk {
     this.fresh(param.shape, 'float').buffer.parameter = true;
     this.mark();
     this.release(grad.buffer);
+  }
+
+  /** A dense slice becomes the gradient as it is, and all the memory it lies in stays with it (AccumulateGrad). */
+  private keepSlice(buffer: GradBuffer): void {
+    if (!buffer.parameter) this.gradientBytes += buffer.bytes;
+    buffer.parameter = true;
   }
 
   fresh(shape: readonly number[], dtype: DType, strides: readonly number[] | null = null): Grad {
@@ -311,4 +322,12 @@ export class BackwardWalk implements GradientWalk {
 function hold(storage: Storage, region: Region): void {
   if (storage.birth < region.firstOperation && storage.holders === 0) return;
   storage.holders += 1;
+}
+
+/** A part of other memory that is laid out like the weight (sides of 1 do not matter). */
+function isDenseSlice(param: Param, grad: Grad): boolean {
+  const { strides } = grad;
+  if (grad.whole || strides === null) return false;
+  const wanted = contiguousStrides(param.shape);
+  return param.shape.every((side, axis) => side === 1 || strides[axis] === wanted[axis]);
 }
