@@ -41,8 +41,9 @@ export async function openPostgresStore(address: string, options: OpenOptions): 
     types,
     ...(schema === undefined ? {} : { options: `-c search_path=${schema}` }),
   });
-  // An idle connection that breaks is replaced on the next use; without a listener it would end the process.
+  // A connection that breaks, idle or in use, is replaced on the next use; without listeners it would end the process.
   pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
   const guard = createGuard(where);
   const database = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
   let clock: { now: () => number; stop: () => void };

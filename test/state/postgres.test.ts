@@ -1,9 +1,17 @@
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openStateStore } from '../../src/state/open-state-store.ts';
 import type { OpenOptions } from '../../src/state/store.ts';
 import { inboxStoreContract } from '../contracts/inbox-store-contract.ts';
 import { stateStoreContract } from '../contracts/state-store-contract.ts';
+import { until } from '../inbox/harness.ts';
 import { startTestPostgres, type TestPostgres } from './test-postgres.ts';
+
+const connectionOf = (url: URL): { connectionString: string } => {
+  const plain = new URL(url);
+  plain.search = '';
+  return { connectionString: plain.toString() };
+};
 
 let postgres: TestPostgres;
 beforeAll(async () => {
@@ -32,6 +40,34 @@ describe('PostgreSQL', () => {
     await stores[0]?.set('a/1', 'written by the first');
     expect((await stores[3]?.get('a/1'))?.value).toBe('written by the first');
     await Promise.all(stores.map((store) => store.close()));
+  });
+
+  test('connections cut by the server, idle and at work, are an error of the call and replaced by the next', async () => {
+    const url = new URL(postgres.address());
+    // The in-process server has one backend for all and cannot end it.
+    if (postgres.kind === 'in-process') return expect(url.hostname).toBe('127.0.0.1');
+    const name = `cut-${process.pid}`;
+    url.searchParams.set('application_name', name);
+    const store = await openStateStore(url.toString());
+    await store.set('a/1', 'before');
+    const other = new pg.Client(connectionOf(url));
+    await other.connect();
+    const calls = Array.from({ length: 200 }, (_unused, index) =>
+      store.set(`b/${index}`, index).catch((error: unknown) => error),
+    );
+    await other.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [name]);
+    const failed = (await Promise.all(calls)).filter((result) => result !== undefined);
+    for (const error of failed) expect(error).toMatchObject({ code: 'store-unavailable' });
+    expect((await store.get('a/1'))?.value).toBe('before');
+    await other.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [name]);
+    await other.end();
+    await until(() =>
+      store.ping().then(
+        () => true,
+        () => false,
+      ),
+    );
+    await store.close();
   });
 
   test('a schema name that is no name is refused', async () => {
