@@ -18,7 +18,7 @@ export const BATCH_WORD =
 const LINKS =
   '(?: |[=:是为到开设给改调降加用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|还|已经|目前|现在|才|不能?超过?|最多|至多|最大|不超过|限制|max|大概|about|around|应该){0,10}';
 const PER_GPU =
-  '(?: ?(?:张图?|images?|imgs?|samples?|pics?|crops?|个样本|个|幅|份|片)? ?(?:\\/|per|a|each|on each|每|一) ?(?:一?张?|块)? ?(?:gpu|card|卡|device|显卡|process|worker)s?)';
+  '(?: ?(?:张图?|images?|imgs?|samples?|pics?|crops?|个样本|个|幅|份|片)? ?(?:是|is )?(?:\\/|per|a|each|on each|每|一) ?(?:一?张?|块)? ?(?:gpu|card|卡|device|显卡|process|worker)s?)';
 
 /** In 512 每卡2 the first number is something else. */
 const NOT_PREFIX =
@@ -28,7 +28,7 @@ const TOTAL_BEFORE = /(?:总(?:的|共|体)?|全局|合计|一共|共|global|tot
 const PER_BEFORE =
   /(?:每(?:一|1)?(?:张|块|个)?(?:显|gpu)?卡(?:上)?(?:的)?|每(?:个)?gpu(?:上)?|单卡(?:上)?(?:的)?|per[- ]?(?:gpu|card|device)|local|一张卡|1张卡) ?$/;
 const TOTAL_AFTER =
-  /^ ?(?:张|images?|imgs?)? ?[(,]? ?(?:in )?(?:total|总共|总|overall|global|globally|across|over (?:all|\d+)|合计|共)(?![a-z])/;
+  /^ ?(?:张|images?|imgs?)? ?[(,]? ?(?:(?:in|is|as|是|为|算) ?)?(?:the )?(?:total|总共|总的?|overall|global|globally|across|over (?:all|\d+)|合计|共)(?![a-z]|共? ?\d)/;
 const PER_AFTER = new RegExp(`^(?:${PER_GPU}| ?(?:on )?each(?![a-z]))`);
 
 function scopeOf(reading: Reading, found: Found): Scope {
@@ -122,6 +122,11 @@ const RULES: readonly Rule[] = [
     pattern: /(?:总共|一共|1共|合计|共) ?(\d{1,3}) ?张(?! ?(?:显?卡|gpu|照片|图片|数据|训练|样本))/g,
     scope: 'total',
     rank: 4,
+  },
+  {
+    pattern: /(?:每|一)张(?:卡)?(?:上)? ?(?:放|跑|就)? ?(\d{1,3}) ?(?:个?样本|张图|images?|imgs?)/g,
+    scope: 'per_gpu',
+    rank: 5,
   },
 ];
 

@@ -20,7 +20,9 @@ const EACH = '(?:\\/|每|一|1|per|an?|each|a single)';
 
 const PERIOD_AFTER = UNIT.map(({ period, cue }) => ({
   period,
-  pattern: new RegExp(`^ ?(?:的|max|以内|tops)? ?${EACH} ?${words(cue)}`),
+  pattern: new RegExp(
+    `^ ?(?:的|max|以内|tops)? ?${EACH} ?${words(cue)}|^, ?${EACH} ?${words(cue)}(?= ?(?:$|[,.;!]|吧|以内|max))`,
+  ),
 }));
 const PERIOD_BEFORE = UNIT.map(({ period, cue }) => ({
   period,

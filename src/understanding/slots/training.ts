@@ -49,6 +49,9 @@ const PRECISIONS: readonly { readonly pattern: RegExp; readonly precision: Preci
   },
 ];
 
+/** "从 fp32 换成 amp": what is left behind. */
+const LEFT = /(?:从|由|from|instead of|rather than|而不是|不是)\s*$/;
+
 function readPrecision(reading: Reading): Precision | null {
   const found = PRECISIONS.flatMap(({ pattern, precision }) =>
     take(reading, pattern).map((match): Candidate<Precision> => {
@@ -61,9 +64,9 @@ function readPrecision(reading: Reading): Precision | null {
       };
     }),
   );
-  const explicit = found.filter(({ value }) => value !== 'amp');
-  const sure = explicit.length > 0 && found.some(({ value }) => value === 'amp') ? explicit : found;
-  return lastOf(sure);
+  const meant = found.filter(({ start }) => !LEFT.test(before(reading.text, start, 12)));
+  const half = meant.filter(({ value }) => value === 'fp16' || value === 'bf16');
+  return lastOf(half.length > 0 && meant.some(({ value }) => value === 'amp') ? half : meant);
 }
 
 function lastOf<T>(candidates: readonly Candidate<T>[]): T | null {
