@@ -1,4 +1,5 @@
 import type { AnswerMessages } from './en.ts';
+import { zhActions } from './zh-actions.ts';
 
 export const zh: AnswerMessages = {
   tierNames: { A: 'A 入门', B: 'B 标准', C: 'C 高性能' },
@@ -234,50 +235,5 @@ export const zh: AnswerMessages = {
     needsAnswer: '这是哪次训练的数？告诉我模型、图多大、batch 多少，我拿估算来比。',
   },
 
-  order: {
-    image: '从列表里挑带 GPU 驱动和 CUDA 的镜像（普通镜像没有驱动）',
-    fillIn: '把 <…> 里的补上；DryRun 只检查、不下单，真要下单就去掉它',
-    imageId: '带驱动的镜像',
-    securityGroup: 'sg-…',
-    vSwitch: 'vsw-…',
-    keyPair: '你的密钥对',
-    checks: [
-      '配额：新账号的 A100 配额是 0，要在配额中心申请，1–5 个工作日',
-      '库存按可用区、按小时变：DryRun 会一起检查，最好备一个可用区或规格',
-      '按量付费要先实名，余额大约 100 元以上',
-      '先短跑一次，看 nvidia-smi 跟上面的数差多少，回头告诉我',
-    ],
-  },
-
-  choices: {
-    ampOn: '开 AMP',
-    ampOff: '关 AMP（fp32）',
-    batch: (batch) => `batch ${batch}`,
-    checkpointing: '开梯度检查点',
-    otherBudget: '换个预算',
-    ownCard: '换成我的卡',
-    order: '下单命令',
-    details: '详情',
-    library: (name) => `${name} 的版本`,
-    defaultValue: '用默认值',
-    noLimit: '不限',
-    startOver: '重新开始',
-    example: '看个例子',
-  },
-  say: {
-    ampOn: '开 AMP',
-    ampOff: '用 fp32',
-    batch: (batch) => `batch ${batch}`,
-    checkpointing: '开梯度检查点',
-    otherBudget: '换个预算',
-    ownCard: '用我自己的卡',
-    order: '下单命令',
-    details: '看详细',
-    defaultValue: '用默认值',
-    noLimit: '预算不限',
-    startOver: '重新开始',
-    size: (side) => `${side}x${side}`,
-    budgetHour: (amount) => `预算 ${amount} 元/小时`,
-    budgetMonth: (amount) => `预算 ${amount} 元/月`,
-  },
+  ...zhActions,
 };
