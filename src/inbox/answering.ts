@@ -5,7 +5,7 @@ import type { EntryOutcome, InboxEntry } from '../state/inbox-store.ts';
 import type { Hold, Holds } from './holds.ts';
 import type { InboxLimits, InboxOptions } from './inbox-options.ts';
 import { deliveryKey, readPayload } from './payload.ts';
-import { createSlots } from './slots.ts';
+import { createSlots, createTurns } from './slots.ts';
 import { createWait } from './wait.ts';
 
 /** A message whose process ended this often while it was answered is no longer tried. */
@@ -47,6 +47,7 @@ type Attempt = AnswerOutcome | 'again';
 export function createAnswering(options: AnsweringOptions): Answering {
   const { limits, holds, logger, metrics, store } = options;
   const inSlot = createSlots(limits.concurrency);
+  const turn = createTurns();
   const wait = createWait({ firstMs: limits.retryMs, signal: options.signal });
 
   const timed = async <T>(name: string, adapter: string, run: () => Promise<T>): Promise<T> => {
@@ -77,6 +78,7 @@ export function createAnswering(options: AnsweringOptions): Answering {
     }
     for (let attempt = 1; ; attempt += 1) {
       try {
+        await turn();
         return await inSlot(() => timed('handle', task.adapter, () => options.handle(message, task.accepted.address)));
       } catch (error) {
         const found = failed(error, task, 'message not handled');

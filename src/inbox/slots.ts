@@ -14,3 +14,15 @@ export function createSlots(limit: number): <T>(work: () => Promise<T>) => Promi
     }
   };
 }
+
+/**
+ * Lets one caller go per turn of the event loop: computing an answer keeps the thread busy, and what arrives meanwhile
+ * must be stored and acknowledged before the next one begins.
+ */
+export function createTurns(): () => Promise<void> {
+  let last = Promise.resolve();
+  return () => {
+    last = last.then(() => new Promise((resolve) => setImmediate(resolve)));
+    return last;
+  };
+}
