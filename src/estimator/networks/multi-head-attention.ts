@@ -1,9 +1,27 @@
 import { softmax } from '../tape/ops-activation.ts';
-import { clone, contiguous, flatten, permute, reshape, scale, select, split, transpose } from '../tape/ops-core.ts';
+import {
+  clone,
+  contiguous,
+  expand,
+  flatten,
+  permute,
+  reshape,
+  scale,
+  select,
+  split,
+  transpose,
+} from '../tape/ops-core.ts';
 import { dropout, mean } from '../tape/ops-layers.ts';
 import { applyLinear, bmm, linear } from '../tape/ops-linear.ts';
+import { derived, maskedProduct } from '../tape/ops-masks.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
+
+/** Places that are not attended to: `scores` (B·h)×L×M bytes, or `keys` B×M bytes. Becomes an additive fp32 mask. */
+export interface AttentionMask {
+  readonly kind: 'scores' | 'keys';
+  readonly source: Tensor;
+}
 
 export interface AttentionInputs {
   /** Tokens first: L×B×E. */
@@ -11,6 +29,7 @@ export interface AttentionInputs {
   readonly key: Tensor;
   /** The same object as `key` in most calls: then key and value are one projection. */
   readonly value: Tensor;
+  readonly mask?: AttentionMask;
 }
 
 export interface MultiHeadOptions {
@@ -59,6 +78,18 @@ function heads(t: Tape, x: Tensor, count: number): Tensor {
   return transpose(t, reshape(t, x, [length, batch * count, size / count]), 0, 1);
 }
 
+function additive(t: Tape, source: Tensor): Tensor {
+  return derived(t, 'zeros_like', [source], { shape: source.shape, dtype: 'float' });
+}
+
+/** A mask of keys is repeated for each head; one of scores has all heads already. */
+function perHead(t: Tape, mask: Tensor, count: number): Tensor {
+  if (mask.shape.length === 3) return mask;
+  const [batch = 1, keys = 1] = mask.shape;
+  const all = expand(t, reshape(t, mask, [batch, 1, 1, keys]), [batch, count, 1, keys]);
+  return reshape(t, all, [batch * count, 1, keys]);
+}
+
 /**
  * `nn.MultiheadAttention` with `need_weights=True`, which never fuses: scores, softmax and their mean over heads exist.
  * Returns L×B×E. Source: torch/nn/functional.py `multi_head_attention_forward`, torch 2.13.
@@ -67,12 +98,15 @@ export function multiHeadAttention(t: Tape, inputs: AttentionInputs, options: Mu
   const { query } = inputs;
   const [length = 1, batch = 1, size = 1] = query.shape;
   return t.call('attn', [query, inputs.key, inputs.value], () => {
+    const blocked = inputs.mask === undefined ? undefined : additive(t, inputs.mask.source);
     const [q, k, v] = project(t, inputs, { size, bias: options.bias ?? true });
     const queries = heads(t, q, options.heads);
     const keys = heads(t, k, options.heads);
     const values = heads(t, v, options.heads);
+    const added = blocked === undefined ? undefined : perHead(t, blocked, options.heads);
     const scaled = scale(t, queries);
-    const weights = softmax(t, bmm(t, scaled, transpose(t, keys, -2, -1)));
+    const turned = transpose(t, keys, -2, -1);
+    const weights = softmax(t, added === undefined ? bmm(t, scaled, turned) : maskedProduct(t, added, scaled, turned));
     const dropped = dropout(t, weights, options.dropout ?? 0);
     const attended = bmm(t, dropped, values);
     const merged = reshape(t, contiguous(t, transpose(t, attended, 0, 1)), [length * batch, size]);
@@ -81,9 +115,10 @@ export function multiHeadAttention(t: Tape, inputs: AttentionInputs, options: Mu
       t.within('out_proj', () => linear(t, merged, size)),
       [length, batch, size],
     );
-    const perHead = reshape(t, dropped, [batch, options.heads, length, -1]);
-    const averaged = mean(t, perHead, [1], false);
+    const byHead = reshape(t, dropped, [batch, options.heads, length, -1]);
+    const averaged = mean(t, byHead, [1], false);
     t.keep(q, k, v, scaled, dropped, attended, out, averaged);
+    if (blocked !== undefined && added !== undefined) t.keep(blocked, added);
     return out;
   });
 }

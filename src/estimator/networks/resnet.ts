@@ -30,7 +30,8 @@ export interface ResNetOptions {
     x: Tensor,
     middle: { readonly width: number; readonly stride: number; readonly dilation: number },
   ) => Tensor;
-  readonly norm?: 'batch' | 'frozen';
+  /** `untrained`: BatchNorm whose scale and shift get no gradient; `frozen`: an affine map with fixed statistics. */
+  readonly norm?: 'batch' | 'untrained' | 'frozen';
   /** Checkpoint each block (mmcv's `with_cp`). */
   readonly checkpoint?: boolean;
   /** Stem and the first n stages are not trained; −1: everything is. */
@@ -69,7 +70,7 @@ export function resnet(
 }
 
 const norm = (t: Tape, x: Tensor, options: ResNetOptions): Tensor =>
-  options.norm === 'frozen' ? frozenBatchNorm(t, x) : batchNorm(t, x);
+  options.norm === 'frozen' ? frozenBatchNorm(t, x) : t.freeze(options.norm === 'untrained', () => batchNorm(t, x));
 
 /** The first convolutions, before pooling: half of the image's side. */
 export function resnetStem(t: Tape, x: Tensor, options: ResNetOptions): Tensor {
