@@ -32,6 +32,8 @@ const SDPA_SINCE_TORCH = 2;
 const USUAL = { side: 512, batchSize: 4, numClasses: 19 } as const;
 /** Networks whose positions are learned for one input size, which is then the size that is meant. */
 const FIXED_INPUT: ReadonlySet<string> = new Set(['sam', 'swin-unet', 'transunet']);
+/** timm names end in the side of the images for which positions or windows are laid out, where a size is part of the network. */
+const SIDE_IN_NAME = /^tu-.*_(?:patch\d+|window\d+|tf|rw)_(\d{3})(?:\.|$)/;
 /** Objects in a picture, and mask regions that a trained Mask R-CNN samples at most (torchvision 0.28 reference code). */
 const INSTANCES = { instancesPerImage: 8, positiveRoisPerImage: 128 } as const;
 
@@ -104,7 +106,8 @@ function torchVersion(text: string): number {
 function usualSide(model: ModelSpec, { recipeSize, imageHeight, imageWidth }: ModelDefaults) {
   if (recipeSize !== null) return recipeSize;
   if (FIXED_INPUT.has(model.architecture)) return { height: imageHeight, width: imageWidth };
-  return { height: USUAL.side, width: USUAL.side };
+  const side = Number(SIDE_IN_NAME.exec(model.backbone ?? '')?.[1] ?? USUAL.side);
+  return { height: side, width: side };
 }
 
 function usualLoss({ loss }: ModelDefaults, numClasses: number): LossName {
