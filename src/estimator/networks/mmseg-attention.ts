@@ -35,14 +35,14 @@ const HEADS: Readonly<Record<string, (numClasses: number, run: Run) => HeadParts
   psanet: (numClasses, run) => ({
     decodeHead: pointWiseHead({ numClasses, maskSize: optionNumber(run.spec, 'maskSize', 97) }),
   }),
-  danet: (numClasses) => ({
+  danet: (numClasses, { w }) => ({
     decodeHead: dualAttentionHead(numClasses),
-    decodeLosses: dualAttentionLosses(numClasses),
+    decodeLosses: dualAttentionLosses(numClasses, w.loss),
   }),
   ann: (numClasses) => ({ decodeHead: asymmetricHead(numClasses) }),
-  encnet: (numClasses) => ({
+  encnet: (numClasses, { w }) => ({
     decodeHead: encodingHead({ channels: 512, numClasses }),
-    decodeLosses: encodingLosses({ channels: 512, numClasses }),
+    decodeLosses: encodingLosses({ channels: 512, numClasses }, w.loss),
   }),
   emanet: (numClasses) => ({ decodeHead: expectationHead({ numClasses }) }),
 };

@@ -1,5 +1,6 @@
 import type { Tensor } from '../tape/storage.ts';
 import { ModuleWeights, type Tape } from '../tape/tape.ts';
+import type { LossName } from '../workload.ts';
 import type { Head } from './mmseg-head.ts';
 import { type HeadLosses, lossByFeature } from './mmseg-loss.ts';
 import type { Segmentor } from './mmseg-segmentor.ts';
@@ -18,14 +19,14 @@ export type RefiningLosses = (
  * the second (mmseg/models/segmentors/cascade_encoder_decoder.py, 1.2.2).
  */
 export function cascade(
+  loss: LossName,
   first: Head,
-  second: RefiningHead,
-  secondLosses?: RefiningLosses,
+  second: { readonly head: RefiningHead; readonly losses?: RefiningLosses },
 ): Pick<Segmentor, 'decodeHead' | 'decodeLosses'> {
   return {
     decodeHead: (t, features) => {
       const previous = t.within('0', () => first(t, features));
-      return t.within('1', () => second(t, features, previous));
+      return t.within('1', () => second.head(t, features, previous));
     },
     decodeLosses: (t, features, target) => {
       const weights = new ModuleWeights();
@@ -34,13 +35,14 @@ export function cascade(
           t,
           t.again(weights, () => first(t, features)),
           target,
+          { loss },
         ),
       );
       const previous = t.within('0', () => t.again(weights, () => first(t, features)));
       const fine = t.within('1', () =>
-        secondLosses === undefined
-          ? lossByFeature(t, second(t, features, previous), target)
-          : secondLosses(t, { features, previous, target }),
+        second.losses === undefined
+          ? lossByFeature(t, second.head(t, features, previous), target, { loss })
+          : second.losses(t, { features, previous, target }),
       );
       t.keep(previous);
       return {

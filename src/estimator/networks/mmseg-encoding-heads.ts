@@ -17,10 +17,11 @@ import { binaryCrossEntropy } from '../tape/ops-loss.ts';
 import { square, subtract } from '../tape/ops-reduce.ts';
 import { elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
+import type { LossName } from '../workload.ts';
 import { convBlock, sizeOf } from './blocks.ts';
 import { feature } from './mmseg-feature.ts';
-import { classify, type Head } from './mmseg-head.ts';
-import { type HeadLosses, lossByFeature } from './mmseg-loss.ts';
+import { classify, type Head, type HeadTraining } from './mmseg-head.ts';
+import { lossByFeature } from './mmseg-loss.ts';
 
 const CODES = 32;
 
@@ -82,14 +83,14 @@ export function encodingHead(options: EncodingOptions): Head {
 }
 
 /** EncHead in training: the pixel loss, and a loss on which classes occur in the image. */
-export function encodingLosses(options: EncodingOptions) {
-  return (t: Tape, features: readonly Tensor[], target: Tensor): HeadLosses => {
+export function encodingLosses(options: EncodingOptions, loss: LossName): HeadTraining {
+  return (t, features, target) => {
     const { logits, encoded } = encodingOutputs(t, features, options);
     const scores = t.within('se_layer', () => linear(t, encoded, options.numClasses));
-    const pixel = lossByFeature(t, logits, target);
-    const loss = presenceLoss(t, scores, target);
+    const pixel = lossByFeature(t, logits, target, { loss });
+    const presence = presenceLoss(t, scores, target);
     t.keep(logits, scores);
-    return { losses: [...pixel.losses, loss], accuracies: pixel.accuracies };
+    return { losses: [...pixel.losses, presence], accuracies: pixel.accuracies };
   };
 }
 

@@ -43,7 +43,7 @@ function fastFcnHead(run: Run): Pick<Segmentor, 'decodeHead' | 'decodeLosses'> {
     case 'encnet':
       return {
         decodeHead: encodingHead({ channels: 512, numClasses }),
-        decodeLosses: encodingLosses({ channels: 512, numClasses }),
+        decodeLosses: encodingLosses({ channels: 512, numClasses }, run.w.loss),
       };
     default:
       return { decodeHead: pspHead({ index: -1, channels: 512, numClasses }) };

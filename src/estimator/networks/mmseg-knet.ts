@@ -79,7 +79,7 @@ function knet(run: Run): Segmentor {
     },
     decodeLosses: (t, maps, target) => {
       const masks = iterate(t, maps, make, numClasses);
-      const parts = masks.map((logits) => lossByFeature(t, logits, target));
+      const parts = masks.map((logits) => lossByFeature(t, logits, target, { loss: run.w.loss }));
       t.keep(...masks);
       return { losses: parts.flatMap((part) => part.losses), accuracies: parts.flatMap((part) => part.accuracies) };
     },

@@ -5,6 +5,7 @@ import { elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { LossName } from '../workload.ts';
 import { mmsegDice } from './mmseg-dice.ts';
+import { sigmoidCrossEntropy } from './mmseg-sigmoid-loss.ts';
 
 /** What a head adds to the dict of losses: terms of the sum, and figures that are only logged. */
 export interface HeadLosses {
@@ -50,7 +51,8 @@ function namedLosses(t: Tape, { resized, label, weight }: LossInputs, loss: Loss
   const losses: Tensor[] = [];
   if (loss === 'cross-entropy' || loss === 'cross-entropy+dice')
     losses.push(meanCrossEntropy(t, resized, label, weight));
-  if (loss === 'dice' || loss === 'cross-entropy+dice') losses.push(mmsegDice(t, resized, label));
+  if (loss === 'bce' || loss === 'dice+bce') losses.push(sigmoidCrossEntropy(t, resized, label, weight));
+  if (loss !== 'cross-entropy' && loss !== 'bce') losses.push(mmsegDice(t, resized, label));
   return losses;
 }
 

@@ -65,7 +65,11 @@ function ocrSegmentor(run: Run): Segmentor {
     ? hrnetFcnHead(run)
     : fcnHead({ index: 2, channels: 256, numClasses, convs: 1, concatInput: false });
   const second = objectContextHead({ index: onHrnet ? 'all' : -1, numClasses, dropout: onHrnet ? 0 : 0.1 });
-  return { backbone: mmsegBackbone(run, ['hrnet', 'resnet']), ...cascade(first, second), auxiliaryHeads: [] };
+  return {
+    backbone: mmsegBackbone(run, ['hrnet', 'resnet']),
+    ...cascade(run.w.loss, first, { head: second }),
+    auxiliaryHeads: [],
+  };
 }
 
 export const ocrNetworks: Readonly<Record<string, Network>> = { 'mmseg/ocrnet': encoderDecoder(ocrSegmentor) };

@@ -126,7 +126,7 @@ function pointRendSegmentor(run: Run): Segmentor {
   return {
     backbone: mmsegBackbone(run, ['resnet'], 32),
     neck: (t, features) => fpnNeck(t, features),
-    ...cascade(coarse, pointHead, pointLosses),
+    ...cascade(run.w.loss, coarse, { head: pointHead, losses: pointLosses }),
     auxiliaryHeads: [],
   };
 }

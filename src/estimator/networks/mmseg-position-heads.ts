@@ -5,10 +5,11 @@ import { bmm } from '../tape/ops-linear.ts';
 import { maxOverLast, subtract } from '../tape/ops-reduce.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
+import type { LossName } from '../workload.ts';
 import { channelsOf, convBlock } from './blocks.ts';
 import { feature } from './mmseg-feature.ts';
-import { classify, type Head } from './mmseg-head.ts';
-import { type HeadLosses, lossByFeature } from './mmseg-loss.ts';
+import { classify, type Head, type HeadTraining } from './mmseg-head.ts';
+import { lossByFeature } from './mmseg-loss.ts';
 import { type SelfAttentionOptions, selfAttentionBlock } from './mmseg-self-attention.ts';
 
 /** mmcv's Scale: one trained number. */
@@ -80,10 +81,10 @@ export function dualAttentionHead(numClasses: number): Head {
 }
 
 /** DAHead in training: three outputs, each with its own full-resolution loss; all are alive to the end. */
-export function dualAttentionLosses(numClasses: number) {
-  return (t: Tape, features: readonly Tensor[], target: Tensor): HeadLosses => {
+export function dualAttentionLosses(numClasses: number, loss: LossName): HeadTraining {
+  return (t, features, target) => {
     const { joint, position, channel } = dualAttention(t, feature(t, features, -1), numClasses);
-    const parts = [joint, position, channel].map((logits) => lossByFeature(t, logits, target));
+    const parts = [joint, position, channel].map((logits) => lossByFeature(t, logits, target, { loss }));
     t.keep(joint, position, channel);
     return { losses: parts.flatMap((part) => part.losses), accuracies: parts.flatMap((part) => part.accuracies) };
   };

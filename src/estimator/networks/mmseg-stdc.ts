@@ -5,12 +5,13 @@ import { type DType, elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
 import { attentionRefinement } from './mmseg-bisenet-v1.ts';
+import { mmsegDice } from './mmseg-dice.ts';
 import { fcnHead } from './mmseg-fcn-head.ts';
 import { type HeadTraining, plainTraining } from './mmseg-head.ts';
 import { lossByFeature } from './mmseg-loss.ts';
 import { lookUp, unknownBackbone } from './mmseg-names.ts';
 import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
-import { sigmoidCrossEntropy, sigmoidDice } from './mmseg-sigmoid-loss.ts';
+import { sigmoidCrossEntropy } from './mmseg-sigmoid-loss.ts';
 import type { Network, Run } from './network.ts';
 
 /** Modules of stages 3 to 5; the first of each halves the map. */
@@ -105,7 +106,7 @@ function detailTraining(): HeadTraining {
     const logits = head(t, features);
     const edges = edgeLabels(t, target);
     const label = constant(t, 'stack', target.shape, 'long');
-    const parts = lossByFeature(t, logits, label, { terms: [sigmoidCrossEntropy, sigmoidDice] });
+    const parts = lossByFeature(t, logits, label, { terms: [sigmoidCrossEntropy, mmsegDice] });
     t.keep(logits, label, ...edges);
     return parts;
   };
