@@ -71,18 +71,22 @@ async function whisper({ address, client }: Courier, { text, blocks }: SlackMess
 
 const routes = { post: [post, respond], update: [respond, update, post], respond: [respond, whisper] } as const;
 
-/** Tries the ways of the address in turn; a way that is refused leads to the next, an unreachable platform ends it. */
+/**
+ * Tries the ways of the address in turn: one that is refused leads to the next, and so does a response URL that does not
+ * answer (it is another host); an unreachable Web API ends it, since the same way is best tried again later.
+ */
 async function send(courier: Courier, message: SlackMessage): Promise<void> {
-  let refusal: unknown;
+  let first: unknown;
   for (const way of routes[courier.address.route]) {
     try {
       return await way(courier, message);
     } catch (error) {
-      if (!(error instanceof AppError) || error.code !== 'platform-refused') throw error;
-      refusal ??= error;
+      first ??= error;
+      const refused = error instanceof AppError && error.code === 'platform-refused';
+      if (!refused && way !== respond) throw error;
     }
   }
-  throw refusal;
+  throw first;
 }
 
 /** Renders, sends, and keeps what the buttons under the answer need. */

@@ -38,7 +38,7 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
   registerSurfaces(app, desk);
   registerEvents(app, desk, async (workspace, event) => {
     context.logger.warn({ event, tenant: tenantOf(workspace) }, 'the app was removed from a workspace');
-    if (credentials.transport !== 'oauth') life.fail();
+    if (credentials.transport !== 'oauth') void life.recheck();
     await parts.installations.remove(workspace);
     await forget(context, workspace);
   });
@@ -107,9 +107,12 @@ class Life {
     await this.#parts.socket?.stop();
   }
 
-  /** The only workspace removed the app: nothing can work any more. */
-  fail(): void {
-    this.#failed = true;
+  /** Somebody removed the app: when it was our only workspace, nothing can work any more. */
+  async recheck(): Promise<void> {
+    await this.#check().catch((error: unknown) => {
+      this.#failed = error instanceof AppError && error.code === 'platform-refused';
+      this.#parts.logger.error({ error }, 'token checked after a removal');
+    });
   }
 
   status(): ConnectionStatus {

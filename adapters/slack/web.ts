@@ -65,11 +65,9 @@ export async function call<T>(doing: string, work: () => Promise<T>): Promise<T>
 /** Posts to a response URL: https://docs.slack.dev/interactivity/handling-user-interaction#message_responses */
 export async function postResponse(url: string, body: Readonly<Record<string, unknown>>): Promise<void> {
   const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-  const response = await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(10_000) }).catch(
-    () => {
-      throw new AppError('platform-unreachable', 'the response URL did not answer');
-    },
-  );
+  const response = await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(5_000) }).catch(() => {
+    throw new AppError('platform-unreachable', 'the response URL did not answer');
+  });
   const answer = await response.text().catch(() => '');
   if (response.ok && !/"ok"\s*:\s*false/u.test(answer)) return;
   const code = response.status === 429 || response.status >= 500 ? 'platform-unreachable' : 'platform-refused';

@@ -232,6 +232,9 @@ describe('Socket Mode of the program', () => {
   test('a removed app and a revoked token end in a readable state', async () => {
     const site = await openSite('socket');
     const program = await site.start();
+    expect((await site.slack.event(site.make.uninstalled({ team: 'T00ANOTHER0' }))).acked).toBe(true);
+    expect((await fetch(`${site.base()}/readyz`)).status).toBe(200);
+    site.server.store.workspaces.length = 0;
     expect((await site.slack.event(site.make.uninstalled())).acked).toBe(true);
     await eventually('not ready', async () => (await fetch(`${site.base()}/readyz`)).status === 503);
     expect(program.output()).toContain('removed from a workspace');

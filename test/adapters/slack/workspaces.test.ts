@@ -184,6 +184,15 @@ describe('delivery', () => {
     ]);
   });
 
+  test('a response URL that does not answer falls back too; a Web API that is down is waited for', async () => {
+    bench.server.failure = (method) => (method === 'response_url' ? { cut: true } : undefined);
+    await bench.slack.command(bench.make.command('unet'));
+    await bench.settled();
+    expect(bench.server.store.messages[0]).toMatchObject({ channel: 'C00FAKECHAN1', onlyFor: 'U00FAKEUSER1' });
+    bench.server.failure = () => ({ status: 503 });
+    await expect(deliverAgain(false)).rejects.toMatchObject({ code: 'platform-unreachable' });
+  });
+
   test('the address in the inbox holds no secret in the clear', async () => {
     await bench.slack.command(bench.make.command('unet'));
     expect(JSON.stringify(bench.accepted)).not.toMatch(/response-\d|xoxb|http/u);
