@@ -27,6 +27,15 @@ function standing(reading: Reading, span: Span): number {
   return others + works + wanted;
 }
 
+/** Without what others use, where the message also says what the person has: "官方 8×A100，我只有 V100". */
+export function ownOnly<T>(reading: Reading, candidates: readonly Candidate<T>[]): readonly Candidate<T>[] {
+  const own = candidates.filter((candidate) => {
+    const clause = clauseOf(reading.text, candidate);
+    return OWN.test(clause) || !OTHERS.test(clause);
+  });
+  return OWN.test(reading.text) ? own : candidates;
+}
+
 /** The value a careful reader would hold: best standing, the last one among equals; null where all are denied. */
 export function choose<T>(reading: Reading, candidates: readonly Candidate<T>[]): Candidate<T> | null {
   let best: Candidate<T> | null = null;

@@ -1,4 +1,4 @@
-import { type Candidate, choose } from '../candidates.ts';
+import { type Candidate, choose, ownOnly } from '../candidates.ts';
 import type { GpuSpan } from '../gpu-mention.ts';
 import { words } from '../lexicon/lexicon.ts';
 import { before, clauseOf, type Reading, take } from '../reading.ts';
@@ -131,7 +131,7 @@ export function readGpus(reading: Reading, mentions: readonly GpuSpan[]): Pick<S
     ...mentions.flatMap(({ count, start, end }) => (count === null ? [] : [{ value: count, start, end, rank: 5 }])),
     ...readCounts(reading),
   ];
-  const perNode = choose(reading, counts)?.value;
+  const perNode = choose(reading, ownOnly(reading, counts))?.value;
   const nodes = nodesOf(reading.text);
   const gpus = perNode === undefined ? undefined : perNode * (counts.some(({ rank }) => rank === 7) ? 1 : nodes);
   const cards = mergeMentions(mentions);

@@ -1,5 +1,5 @@
 import { words } from '../lexicon/lexicon.ts';
-import { type Found, type Reading, take } from '../reading.ts';
+import { before, type Found, type Reading, take } from '../reading.ts';
 import type { Slots } from '../understanding.ts';
 import { dropEmpty } from './training.ts';
 
@@ -57,6 +57,13 @@ const MONTHLY_HOURS =
   /(?:每|一|1)个?月 ?(?:大概|大约|就|只)? ?(?:用|跑|训|开) ?(\d{1,3}) ?个?小时|(\d{1,3}) ?hours? (?:a|per|each) month|每天 ?(?:大概|就|只)? ?(?:用|跑|训|开) ?(\d{1,2}) ?个?小时|(\d{1,2}) ?hours? (?:a|per|each) day/g;
 const DAYS_PER_MONTH = 30;
 
+/** "第 51 步就爆", "at epoch 12", "every 10k iterations": when something happens, not how long the run is. */
+const ORDINAL = /(?:第|每|到|跑了|every|each|at|after|around|by|in|from|till|until|since)\s*(?:epoch |iter |step )?$/;
+
+function isLength(reading: Reading, { start }: Found): boolean {
+  return !ORDINAL.test(before(reading.text, start, 10));
+}
+
 function countOf({ groups }: Found): number | null {
   const [number, unit] = [
     groups.find((group) => /^\d/.test(group)),
@@ -91,10 +98,12 @@ function positive(value: number | null | undefined): number | null {
 export function readSchedule(reading: Reading): Schedule {
   const hoursPerMonth = readMonthlyHours(reading);
   const deadlineHours = readDeadline(reading);
-  const [iterations] = take(reading, ITERATIONS, (found) => (countOf(found) ?? 0) >= 10)
+  const [iterations] = take(reading, ITERATIONS, (found) => (countOf(found) ?? 0) >= 10 && isLength(reading, found))
     .map(countOf)
     .slice(-1);
-  const [epochs] = take(reading, EPOCHS).map(countOf).slice(-1);
+  const [epochs] = take(reading, EPOCHS, (found) => isLength(reading, found))
+    .map(countOf)
+    .slice(-1);
   const [trainImages] = take(reading, IMAGES, (found) => (countOf(found) ?? 0) >= 50)
     .map(countOf)
     .slice(-1);
