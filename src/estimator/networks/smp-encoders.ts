@@ -11,6 +11,7 @@ import { senetEncoders } from './encoder-senet.ts';
 import { timmConvnextEncoders } from './encoder-timm-convnext.ts';
 import { timmEfficientnetEncoders } from './encoder-timm-efficientnet.ts';
 import { timmHrnetEncoders } from './encoder-timm-hrnet.ts';
+import { timmMaxvitEncoders } from './encoder-timm-maxvit.ts';
 import { timmMobileEncoders } from './encoder-timm-mobile.ts';
 import { timmRegnetEncoders } from './encoder-timm-regnet.ts';
 import { timmResnetEncoders } from './encoder-timm-resnet.ts';
@@ -36,6 +37,7 @@ const ENCODERS: EncoderTable = {
   ...timmHrnetEncoders,
   ...timmRegnetEncoders,
   ...timmSwinEncoders,
+  ...timmMaxvitEncoders,
   ...vggEncoders,
   ...xceptionEncoders,
 };
