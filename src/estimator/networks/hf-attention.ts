@@ -55,3 +55,21 @@ export function fromHeads(t: Tape, x: Tensor): Tensor {
   const [batch = 1, tokens = 1, heads = 1, size = 1] = x.shape;
   return reshape(t, x, [batch, tokens, heads * size]);
 }
+
+/**
+ * Attention written out in the model (Data2Vec, MobileViT): divided scores, a bias made where it is added, the softmax
+ * as it comes; all locals live to the end. Gives B×N×h×d.
+ */
+export function plainAttention(
+  t: Tape,
+  { query, key, value }: AttentionOperands,
+  makeBias: () => Tensor | undefined = () => undefined,
+): Tensor {
+  const scores = scale(t, matmul(t, query, transpose(t, key, 2, 3)));
+  const bias = makeBias();
+  const masked = bias === undefined ? scores : add(t, scores, bias);
+  const weights = softmax(t, masked);
+  const output = contiguous(t, transpose(t, matmul(t, weights, value), 1, 2));
+  t.keep(masked, weights);
+  return output;
+}

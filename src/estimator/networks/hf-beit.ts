@@ -1,14 +1,14 @@
 import { AppError } from '../../errors.ts';
-import { gelu, softmax } from '../tape/ops-activation.ts';
+import { gelu } from '../tape/ops-activation.ts';
 import { scaledDotProduct } from '../tape/ops-attention.ts';
-import { add, concat, contiguous, expand, flatten, multiply, scale, slice, transpose } from '../tape/ops-core.ts';
+import { add, concat, contiguous, expand, flatten, multiply, slice, transpose } from '../tape/ops-core.ts';
 import { conv2d, dropPath, layerNorm } from '../tape/ops-layers.ts';
-import { linear, matmul } from '../tape/ops-linear.ts';
+import { linear } from '../tape/ops-linear.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';
 import { sizeOf } from './blocks.ts';
-import { fromHeads, hfAttention, toHeads } from './hf-attention.ts';
+import { fromHeads, hfAttention, plainAttention, toHeads } from './hf-attention.ts';
 import { type Grid, resizedPositionBias } from './hf-position-bias.ts';
 
 export interface HfBeitOptions {
@@ -120,7 +120,7 @@ function attention(t: Tape, x: Tensor, { bias, layer }: { bias: Tensor | undefin
   });
 }
 
-/** Scores are divided, the bias is made where it is added, the softmax is not cast back. */
+/** The bias is made inside, after the projections. */
 function olderAttention(
   t: Tape,
   [query, key, value]: readonly [Tensor, Tensor, Tensor],
@@ -133,12 +133,7 @@ function olderAttention(
     if (bias !== undefined) t.keep(bias);
     return { output, weights: undefined };
   }
-  const scores = scale(t, matmul(t, query, transpose(t, key, 2, 3)));
-  const bias = positionBias(t, layer);
-  const masked = bias === undefined ? scores : add(t, scores, bias);
-  const weights = softmax(t, masked);
-  const output = contiguous(t, transpose(t, matmul(t, weights, value), 1, 2));
-  t.keep(masked, weights);
+  const output = plainAttention(t, { query, key, value }, () => positionBias(t, layer));
   return { output, weights: undefined };
 }
 

@@ -1,6 +1,9 @@
 import type { ModelSpec } from '../workload.ts';
 import { hfBeitNetworks } from './hf-beit-segmentation.ts';
 import { hfDpt } from './hf-dpt.ts';
+import { hfMobileNetV2 } from './hf-mobilenet-v2.ts';
+import { hfMobileVit } from './hf-mobilevit.ts';
+import { hfMobileVitV2 } from './hf-mobilevit-v2.ts';
 import { hfSegformer } from './hf-segformer.ts';
 import { hfUpernet } from './hf-upernet.ts';
 import { maskRcnnNetworks } from './mask-rcnn.ts';
@@ -73,6 +76,9 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...torchvisionSegmentation,
   ...hfBeitNetworks,
   ...hfDpt,
+  ...hfMobileNetV2,
+  ...hfMobileVit,
+  ...hfMobileVitV2,
   ...hfSegformer,
   ...hfUpernet,
   ...maskRcnnNetworks,
