@@ -12,6 +12,8 @@ export interface HrnetOptions {
   /** Half as many blocks and fewer modules (HRNetV2-W18-small-v2). */
   readonly small?: boolean;
   readonly checkpoint?: boolean;
+  /** Stem and the first n stages with the transitions after them are not trained; −1: everything is. */
+  readonly frozenStages?: number;
 }
 
 interface Stage {
@@ -39,16 +41,19 @@ const at = (maps: readonly Tensor[], index: number): Tensor => {
 export function hrnet(t: Tape, image: Tensor, options: HrnetOptions): readonly Tensor[] {
   const small = options.small === true;
   const basic = blockOptions(18, options);
-  const stem = ['1', '2'].reduce((x, index) => stemConv(t, x, index), image);
-  const first = t.call('layer1', stem, () =>
-    chain(t, stem, { planes: 64, count: small ? 2 : 4 }, blockOptions(50, options)),
+  const frozen = options.frozenStages ?? -1;
+  const stem = t.freeze(frozen >= 0, () => ['1', '2'].reduce((x, index) => stemConv(t, x, index), image));
+  const first = t.freeze(frozen >= 1, () =>
+    t.call('layer1', stem, () => chain(t, stem, { planes: 64, count: small ? 2 : 4 }, blockOptions(50, options))),
   );
   let maps: readonly Tensor[] = [first];
   for (const [index, stage] of stages(small).entries()) {
     const widths = Array.from({ length: stage.branches }, (_, branch) => options.width * 2 ** branch);
-    const inputs = transition(t, `transition${index + 1}`, maps, widths);
     const previous = maps;
-    maps = t.within(`stage${index + 2}`, () => runStage(t, inputs, stage, { widths, basic }));
+    const inputs = t.freeze(frozen > index, () => transition(t, `transition${index + 1}`, previous, widths));
+    maps = t.freeze(frozen > index + 1, () =>
+      t.within(`stage${index + 2}`, () => runStage(t, inputs, stage, { widths, basic })),
+    );
     t.keep(...previous, first);
   }
   return maps;

@@ -1,7 +1,8 @@
+import { AppError } from '../../errors.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { hrnet } from './hrnet.ts';
-import { mobileNetV2 } from './mmseg-mobilenet.ts';
+import { type MobileNetOptions, mobileNetV2 } from './mmseg-mobilenet.ts';
 import { lookUp, unknownBackbone } from './mmseg-names.ts';
 import { optionNumber, optionNumbers, optionText, type Run } from './network.ts';
 import { resnest } from './resnest.ts';
@@ -54,18 +55,19 @@ export function mmsegResnetOptions(run: Run, fallbackStride: number): ResNetOpti
 function plainBackbone(run: Run, fallbackStride: number): Backbone | undefined {
   const { spec, w } = run;
   const checkpoint = w.gradientCheckpointing;
+  const frozenStages = w.frozenStages ?? -1;
   const resnetOptions = mmsegResnetOptions(run, fallbackStride);
   if (resnetOptions !== undefined) return (t, image) => resnet(t, image, resnetOptions).stages;
   const width = lookUp(HRNETS, spec.backbone);
   if (width !== undefined) {
     const small = spec.backbone === 'hrnet-w18-small';
-    return (t, image) => hrnet(t, image, { width, small, checkpoint });
+    return (t, image) => hrnet(t, image, { width, small, checkpoint, frozenStages });
   }
-  if (spec.backbone === 'mobilenet-v2') return (t, image) => mobileNetV2(t, image, checkpoint);
+  if (spec.backbone === 'mobilenet-v2') return mobileNetBackbone(run, { checkpoint, frozenStages });
   const depth = lookUp(RESNESTS, spec.backbone);
   if (depth === undefined) return undefined;
   const geometry = stageGeometry(mmsegOutputStride(run, fallbackStride));
-  return (t, image) => resnest(t, image, { depth, ...geometry, checkpoint, frozenStages: w.frozenStages ?? -1 });
+  return (t, image) => resnest(t, image, { depth, ...geometry, checkpoint, frozenStages });
 }
 
 /**
@@ -78,4 +80,16 @@ export function mmsegBackbone(run: Run, known: readonly string[], fallbackStride
   const backbone = allowed ? plainBackbone(run, fallbackStride) : undefined;
   if (backbone === undefined) throw unknownBackbone(run, known);
   return (t, image) => t.freeze(w.frozenBackbone, () => backbone(t, image));
+}
+
+/** The official configs dilate MobileNetV2 to stride 8 and no other. */
+function mobileNetBackbone(run: Run, options: MobileNetOptions): Backbone {
+  const stride = mmsegOutputStride(run, 8);
+  if (stride !== 8) {
+    const { architecture } = run.spec;
+    throw new AppError('unsupported-combination', `${architecture} on MobileNetV2 is known at output stride 8 only`, {
+      details: { implementation: 'mmseg', architecture, backbone: 'mobilenet-v2', outputStride: stride },
+    });
+  }
+  return (t, image) => mobileNetV2(t, image, options);
 }

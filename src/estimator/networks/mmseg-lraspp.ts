@@ -53,8 +53,9 @@ function lrasppSegmentor(run: Run): Segmentor {
   const size = spec.backbone === 'mobilenet-v3-large' ? 'large' : 'small';
   if (spec.backbone !== `mobilenet-v3-${size}`)
     throw unknownBackbone(run, ['mobilenet-v3-large', 'mobilenet-v3-small']);
+  const options = { size, checkpoint: w.gradientCheckpointing, frozenStages: w.frozenStages ?? -1 } as const;
   return {
-    backbone: (t, image) => t.freeze(w.frozenBackbone, () => mobileNetV3(t, image, size, w.gradientCheckpointing)),
+    backbone: (t, image) => t.freeze(w.frozenBackbone, () => mobileNetV3(t, image, options)),
     decodeHead: lrasppHead(w.numClasses),
     auxiliaryHeads: [],
   };

@@ -16,13 +16,21 @@ const MOBILENET_V2 = [
   [6, 320, 1, 1, 4],
 ] as const;
 
+export interface MobileNetOptions {
+  readonly checkpoint: boolean;
+  /** The first layers that are not trained; −1: none. */
+  readonly frozenStages: number;
+}
+
 /** MobileNetV2 at stride 8: maps of 24, 32, 96 and 320 channels. Sandler et al. 2018; MMSegmentation 1.2.2. */
-export function mobileNetV2(t: Tape, image: Tensor, checkpoint: boolean): readonly Tensor[] {
+export function mobileNetV2(t: Tape, image: Tensor, { checkpoint, frozenStages }: MobileNetOptions): readonly Tensor[] {
   const maps: Tensor[] = [];
-  let x = convBlock(t, 'conv1', image, { out: 32, kernel: 3, stride: 2, padding: 1, activation: 'relu6' });
+  let x = t.freeze(frozenStages >= 0, () =>
+    convBlock(t, 'conv1', image, { out: 32, kernel: 3, stride: 2, padding: 1, activation: 'relu6' }),
+  );
   for (const [index, [expansion, out, blocks, stride, dilation]] of MOBILENET_V2.entries()) {
     const input = x;
-    x = t.call(`layer${index + 1}`, input, () => {
+    const layer = (): Tensor => {
       let feature = input;
       for (let block = 0; block < blocks; block += 1) {
         const first = block === 0;
@@ -33,7 +41,8 @@ export function mobileNetV2(t: Tape, image: Tensor, checkpoint: boolean): readon
         );
       }
       return feature;
-    });
+    };
+    x = t.freeze(frozenStages > index, () => t.call(`layer${index + 1}`, input, layer));
     if (index === 1 || index === 2 || index === 4 || index === 6) maps.push(x);
   }
   t.keep(...maps);
@@ -102,18 +111,23 @@ const DILATED = { large: { from: 7, stretch: 13 }, small: { from: 4, stretch: 9 
 const OUTPUTS = { large: [1, 3, 16], small: [0, 1, 12] } as const;
 
 /** MobileNetV3 at stride 8: the three maps that LR-ASPP reads. Howard et al. 2019; MMSegmentation 1.2.2. */
-export function mobileNetV3(t: Tape, image: Tensor, size: 'large' | 'small', checkpoint: boolean): readonly Tensor[] {
+export function mobileNetV3(
+  t: Tape,
+  image: Tensor,
+  { size, checkpoint, frozenStages }: MobileNetOptions & { readonly size: 'large' | 'small' },
+): readonly Tensor[] {
   const outputs: readonly number[] = OUTPUTS[size];
   const rows = size === 'large' ? LARGE : SMALL;
-  let x = adaptiveConvBlock(t, 'layer0', image, { out: 16, kernel: 3, stride: 2, groups: 1, activation: 'hardswish' });
+  let x = t.freeze(frozenStages >= 0, () =>
+    adaptiveConvBlock(t, 'layer0', image, { out: 16, kernel: 3, stride: 2, groups: 1, activation: 'hardswish' }),
+  );
   const maps = outputs.includes(0) ? [x] : [];
   for (const [index, row] of rows.entries()) {
     const input = x;
     const dilation = dilationOf(size, index + 1);
-    x = t.call(`layer${index + 1}`, input, () =>
-      t.checkpointReentrant(checkpoint && input.requiresGrad, [input], () =>
-        invertedResidualV3(t, input, row, dilation),
-      ),
+    const block = (): Tensor => invertedResidualV3(t, input, row, dilation);
+    x = t.freeze(frozenStages > index, () =>
+      t.call(`layer${index + 1}`, input, () => t.checkpointReentrant(checkpoint && input.requiresGrad, [input], block)),
     );
     if (outputs.includes(index + 1)) maps.push(x);
   }
