@@ -10,12 +10,16 @@ import type { Store } from '../state/store.ts';
 import { createAdvicePorts } from './ports.ts';
 import { openPrices } from './price-source.ts';
 
+const DAY_MS = 86_400_000;
+
 /** The running product without its platforms. */
 export interface Product {
   readonly bot: Bot;
   readonly store: Store;
   readonly logger: Logger;
   readonly metrics: MetricsRegistry;
+  /** Days since the newest price of the default region was checked. */
+  priceAgeDays(): number;
   close(): Promise<void>;
 }
 
@@ -26,8 +30,17 @@ export async function openProduct(config: Config, databaseUrl: string): Promise<
   const catalog = loadCatalog(config.catalogDirectory);
   const store = await openStateStore(databaseUrl);
   const prices = await openPrices(config, catalog, logger);
+  const advice = createAdvicePorts(config, catalog);
   const bot = createBot({
-    ...createAdvicePorts(config, catalog),
+    ...advice,
+    estimate: (workload) => {
+      const start = performance.now();
+      try {
+        return advice.estimate(workload);
+      } finally {
+        metrics.observe('estimate', (performance.now() - start) / 1_000);
+      }
+    },
     prices: () => prices.book(),
     region: config.region,
     store,
@@ -42,5 +55,14 @@ export async function openProduct(config: Config, databaseUrl: string): Promise<
     prices.stop();
     await store.close();
   };
-  return { bot, store, logger, metrics, close };
+  const priceAgeDays = (): number => {
+    const dates = catalog.prices.rows.map(
+      ({ instanceType }) => prices.book().find(instanceType, config.region)?.checkedOn,
+    );
+    const newest = Math.max(
+      ...dates.map((date) => (date === undefined ? Number.NaN : Date.parse(date))).filter(Number.isFinite),
+    );
+    return Number.isFinite(newest) ? (Date.now() - newest) / DAY_MS : Number.NaN;
+  };
+  return { bot, store, logger, metrics, priceAgeDays, close };
 }

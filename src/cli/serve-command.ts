@@ -77,6 +77,12 @@ async function start({ config, product, adapters, inbox }: Running): Promise<() 
     problems: () => problemsOf(product, adapters),
     metrics,
     logger,
+    collect: () => {
+      for (const adapter of adapters.values()) {
+        metrics.gauge('connected', adapter.status() === 'connected' ? 1 : 0, { adapter: adapter.name });
+      }
+      metrics.gauge('price_age_days', product.priceAgeDays());
+    },
     otherwise: (request, response) => route(adapters, request, response),
   });
   const sweeper = startSweeper({ store, logger, metrics });

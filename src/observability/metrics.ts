@@ -9,14 +9,12 @@ const known = {
     overloaded: ['adapter'],
     answers: ['adapter', 'kind'],
     errors: ['code'],
-    understanding: ['outcome'],
-    rate_limited: ['scope'],
+    understood: ['intent'],
     delivery_retries: ['adapter'],
     takeovers: [],
-    feedback: ['verdict'],
   },
   histograms: { estimate: [], answer: ['adapter'], handle: [], deliver: ['adapter'] },
-  gauges: { waiting: [], connected: ['adapter'], price_age_days: [], store_entries: ['kind'] },
+  gauges: { waiting: [], store_waiting: [], connected: ['adapter'], price_age_days: [] },
 } as const;
 
 const seconds = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];

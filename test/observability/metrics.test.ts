@@ -7,7 +7,7 @@ test('what operators rely on is shown from the start', async () => {
     'gpu_size_messages_total',
     'gpu_size_answers_total',
     'gpu_size_errors_total',
-    'gpu_size_understanding_total',
+    'gpu_size_understood_total',
     'gpu_size_estimate_seconds',
     'gpu_size_answer_seconds',
     'gpu_size_connected',
