@@ -6,7 +6,8 @@ import type { AdapterContext, HttpSurface } from '../adapter.ts';
 import { type SlackAdapterConfig, slackScopes } from './config.ts';
 import { boltLogger } from './connection.ts';
 import type { Installations } from './installations.ts';
-import { webClientOptions } from './web.ts';
+import { escapeText } from './limits.ts';
+import { postResponse, webClientOptions } from './web.ts';
 
 /** Slack waits three seconds for the answer to a command or a press. */
 const ackDeadlineMs = 2_500;
@@ -68,10 +69,21 @@ export class GatedApp extends App {
         gone ? 'workspace without installation' : 'receiving failed',
       );
       if (isEvent && !gone) throw error;
-      await ack();
+      await ack(gone ? undefined : this.#apology(event.body));
     } finally {
       clearTimeout(deadline);
     }
+  }
+
+  /** What a person reads whose command, form or press could not be stored; in both languages, nobody can be asked now. */
+  #apology(body: ReceiverEvent['body']): unknown {
+    const text = escapeText(`${this.#context.texts('zh').failed}\n${this.#context.texts('en').failed}`);
+    const ephemeral = { response_type: 'ephemeral', replace_original: false, text };
+    if (body['command'] !== undefined) return ephemeral;
+    if (body['type'] === 'view_submission') return { response_action: 'errors', errors: { model: text } };
+    if (typeof body['response_url'] === 'string')
+      void postResponse(body['response_url'], ephemeral).catch(() => undefined);
+    return undefined;
   }
 }
 

@@ -21,7 +21,6 @@ export const slackLimits = {
   tableRows: 100,
   tableCharacters: 10_000,
   viewTitle: 24,
-  inputText: 3_000,
   suggestedPrompts: 4,
 } as const;
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { httpTransport, payloads, type SlackTransport, socketTransport } from '../../fakes/slack-driver.ts';
@@ -55,6 +55,7 @@ export function environmentOf(mode: ProcessMode, server: SlackServer): Record<st
 
 /** Runs the built program as an operator would, with only the given environment. */
 export function runProgram(args: readonly string[], env: Readonly<Record<string, string>>): Program {
+  if (!existsSync(program)) throw new Error('the program is not built: npm run build');
   const child = spawn(process.execPath, [program, ...args], {
     cwd: root,
     env: { PATH: process.env['PATH'] ?? '', LOCALE: 'en', ...env },

@@ -152,6 +152,29 @@ describe.each(['socket', 'http'] as const)('forms and tabs over %s', (mode) => {
   });
 });
 
+test.each(['socket', 'http'] as const)('what could not be stored is apologised for over %s', async (mode) => {
+  const bench = await openBench(mode);
+  await bench.slack.event(bench.make.mention('unet'));
+  await bench.settled();
+  const [answer] = bench.server.store.messages;
+  if (answer === undefined) throw new Error('no answer');
+  bench.broken = true;
+  const sorry = 'That did not work';
+  const command = await bench.slack.command(bench.make.command('unet'));
+  expect(JSON.stringify(command.response)).toContain(sorry);
+  const press = { type: 'button', action_id: 'choice:0', block_id: 'c|G7K2|x', value: 'batch 4' };
+  expect((await bench.slack.interaction(bench.make.press(answer, press))).acked).toBe(true);
+  await eventually('whisper', () => bench.server.store.messages.find(({ text }) => text.includes(sorry)));
+  await bench.slack.command(bench.make.command(''));
+  const form = await eventually('form', () => bench.server.store.views[0]?.view);
+  const submitted = await bench.slack.interaction(bench.make.submit(form, good));
+  expect(submitted.response).toMatchObject({
+    response_action: 'errors',
+    errors: { model: expect.stringContaining(sorry) },
+  });
+  await bench.stop();
+});
+
 test('what nobody listens for is acknowledged without waiting', async () => {
   const bench = await openBench('http');
   const unknown = [
