@@ -104,11 +104,3 @@ export class Fleet {
     return Promise.all(alive.map(({ exited }) => exited));
   }
 }
-
-/** Processor seconds used so far, and resident MiB. */
-export function usage({ child }: Replica, read: (path: string) => string): { cpu: number; resident: number } {
-  const fields = read(`/proc/${child.pid}/stat`).split(') ')[1]?.split(' ') ?? [];
-  const resident = /VmRSS:\s+(\d+)/.exec(read(`/proc/${child.pid}/status`))?.[1];
-  // Fields 14 and 15 of proc(5): user and system time in ticks of 10 ms.
-  return { cpu: (Number(fields[11]) + Number(fields[12])) / 100, resident: Number(resident) / 1_024 };
-}
