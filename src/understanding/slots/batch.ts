@@ -44,7 +44,12 @@ interface Rule {
   readonly scope?: Scope;
   readonly rank: number;
   readonly gpus?: number;
+  /** Cheap look that spares the long expression where its word is missing. */
+  readonly needs?: RegExp;
 }
+
+const NEEDS_BATCH = /batch|(?<![a-z])b_?sz?|b ?=|-b|批/;
+const NEEDS_CARD = /卡|gpu|card|device|process|worker/;
 
 /** From the surest wording to the weakest; each takes what it reads. */
 const RULES: readonly Rule[] = [
@@ -61,6 +66,7 @@ const RULES: readonly Rule[] = [
     pattern: new RegExp(`(?<![\\d.x])(\\d{1,4}) ?(?:张图?|images?|imgs?|个)?${PER_GPU}${NOT_PREFIX}`, 'g'),
     scope: 'per_gpu',
     rank: 7,
+    needs: NEEDS_CARD,
   },
   // 每卡2张, 每张卡放 2 张图, per card 4; 单卡 needs its noun, or it counts GPUs.
   {
@@ -70,6 +76,7 @@ const RULES: readonly Rule[] = [
     ),
     scope: 'per_gpu',
     rank: 7,
+    needs: NEEDS_CARD,
   },
   {
     pattern:
@@ -84,14 +91,25 @@ const RULES: readonly Rule[] = [
     ),
     scope: 'total',
     rank: 7,
+    needs: NEEDS_BATCH,
   },
   {
     pattern: new RegExp(`${BATCH_WORD} ?\\(?(?:total|global|overall|总(?:共|的)?|合计)\\)?${LINKS}${NUMBER}`, 'g'),
     scope: 'total',
     rank: 7,
+    needs: NEEDS_BATCH,
   },
-  { pattern: new RegExp(`${BATCH_WORD}${LINKS}${NUMBER}${PER_GPU}`, 'g'), scope: 'per_gpu', rank: 7 },
-  { pattern: new RegExp(`${BATCH_WORD}${LINKS}${NUMBER}(?! ?(?:gpus?|cards?|张卡|块卡|卡)(?![a-z]))`, 'g'), rank: 6 },
+  {
+    pattern: new RegExp(`${BATCH_WORD}${LINKS}${NUMBER}${PER_GPU}`, 'g'),
+    scope: 'per_gpu',
+    rank: 7,
+    needs: NEEDS_BATCH,
+  },
+  {
+    pattern: new RegExp(`${BATCH_WORD}${LINKS}${NUMBER}(?! ?(?:gpus?|cards?|张卡|块卡|卡)(?![a-z]))`, 'g'),
+    rank: 6,
+    needs: NEEDS_BATCH,
+  },
   {
     pattern:
       /(?<![\d.x])(\d{1,4}) ?(?:imgs?|images?|samples?|pics?|crops?)\s(?:on|each|per batch|a batch|per step|at (?:a time|once)|in a batch)(?![a-z])/g,
@@ -117,7 +135,7 @@ const RULES: readonly Rule[] = [
   },
   { pattern: /单卡 ?(\d{1,3})(?=\s*(?:$|[,.;!?\n]|张))/g, scope: 'per_gpu', rank: 4, gpus: 1 },
   // an impossible number is kept, so that the answer can say what is possible
-  { pattern: new RegExp(`${BATCH_WORD} ?(?:[=:是为] ?| )(-\\d{1,4})(?![\\d.])`, 'g'), rank: 6 },
+  { pattern: new RegExp(`${BATCH_WORD} ?(?:[=:是为] ?| )(-\\d{1,4})(?![\\d.])`, 'g'), rank: 6, needs: NEEDS_BATCH },
   {
     pattern: /(?:总共|一共|1共|合计|共) ?(\d{1,3}) ?张(?! ?(?:显?卡|gpu|照片|图片|数据|训练|样本))/g,
     scope: 'total',
@@ -137,7 +155,8 @@ const TIMES_CARDS = new RegExp(`${BATCH_WORD}${LINKS}(\\d{1,4}) ?x ?(\\d{1,3}) ?
 const CARDS_TIMES =
   /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡) ?x ?(?:每卡|batch|bs)? ?(\d{1,4})(?!\d| ?x)/g;
 
-function readRule(reading: Reading, { pattern, scope, rank, gpus }: Rule): readonly Candidate<Batch>[] {
+function readRule(reading: Reading, { pattern, scope, rank, gpus, needs }: Rule): readonly Candidate<Batch>[] {
+  if (needs?.test(reading.rest) === false) return [];
   return take(reading, pattern, ({ groups }) => {
     const size = Number(groups.find((group) => group !== ''));
     return Number.isFinite(size) && size <= MAX_BATCH;
