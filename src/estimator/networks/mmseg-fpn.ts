@@ -5,6 +5,7 @@ import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
 import { mmsegBackbone } from './mmseg-backbones.ts';
 import { classify, type Head } from './mmseg-head.ts';
+import { mmsegPoolFormer } from './mmseg-poolformer.ts';
 import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { mmsegTwins } from './mmseg-twins.ts';
 import type { Network, Run } from './network.ts';
@@ -55,12 +56,12 @@ function scaleHead(t: Tape, map: Tensor, level: number, channels: number): Tenso
   return x;
 }
 
-const KNOWN = ['resnet', 'twins'];
+const KNOWN = ['resnet', 'twins', 'poolformer'];
 
-/** Semantic FPN on a ResNet or on Twins, whose configs have the same neck and head. */
+/** Semantic FPN on a ResNet, Twins or PoolFormer, whose configs have the same neck and head. */
 function semanticFpn(run: Run): Segmentor {
   return {
-    backbone: mmsegTwins(run) ?? mmsegBackbone(run, KNOWN, 32),
+    backbone: mmsegTwins(run) ?? mmsegPoolFormer(run) ?? mmsegBackbone(run, KNOWN, 32),
     neck: (t, features) => fpnNeck(t, features),
     decodeHead: fpnHead({ channels: 128, numClasses: run.w.numClasses }),
     auxiliaryHeads: [],
