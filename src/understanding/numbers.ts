@@ -165,18 +165,24 @@ const CHINESE_RUN = new RegExp(`[${NUMERAL}]+(?:点[零〇一二三四五六七�
 const MIXED_RUN = /(?<!\d)(\d{1,12}(?:\.\d{1,6})?)\s?([百千万亿])(?:(\d)(?![\d.])([百千])?)?/g;
 const MIXED_UNITS: Readonly<Record<string, number>> = { ...SMALL_UNITS, ...LARGE_UNITS };
 
+function mixedValue(match: RegExpExecArray, text: string): string {
+  const [all, number = '', unit = '', tail, tailUnit] = match;
+  const size = MIXED_UNITS[unit] ?? 1;
+  const head = Number(number) * size;
+  if (tail === undefined) return String(head);
+  if (tailUnit !== undefined) return String(head + Number(tail) * (MIXED_UNITS[tailUnit] ?? 1));
+  const after = text.slice(match.index + all.length, match.index + all.length + 4);
+  return PERIOD_NEXT.test(after) ? `${head} ${tail}` : String(head + (Number(tail) * size) / 10);
+}
+
 function convertMixed(text: string): string {
-  return text.replace(
-    MIXED_RUN,
-    (all, number: string, unit: string, tail: string | undefined, tailUnit: string | undefined, offset: number) => {
-      const size = MIXED_UNITS[unit] ?? 1;
-      const head = Number(number) * size;
-      if (tail === undefined) return String(head);
-      const after = text.slice(offset + all.length, offset + all.length + 4);
-      if (tailUnit !== undefined) return String(head + Number(tail) * (MIXED_UNITS[tailUnit] ?? 1));
-      return PERIOD_NEXT.test(after) ? `${head} ${tail}` : String(head + (Number(tail) * size) / 10);
-    },
-  );
+  const parts: string[] = [];
+  let at = 0;
+  for (const match of text.matchAll(MIXED_RUN)) {
+    parts.push(text.slice(at, match.index), mixedValue(match, text));
+    at = match.index + match[0].length;
+  }
+  return parts.join('') + text.slice(at);
 }
 
 /** 八块五: five tenths, not five of something. */
