@@ -1,3 +1,4 @@
+import { AppError } from '../../errors.ts';
 import { relu, sigmoid } from '../tape/ops-activation.ts';
 import { add, multiply } from '../tape/ops-core.ts';
 import { adaptiveAveragePool, batchNorm, conv2d, maxPool, resize } from '../tape/ops-layers.ts';
@@ -97,6 +98,9 @@ export const smpPanNetworks: Readonly<Record<string, Network>> = {
     const { spec } = run;
     const request = encoderRequest(run, { depth: 5, outputStride: 16 });
     if (request.depth < 3) throw unsupported(spec, 'PAN needs a depth of at least 3');
+    const stride = Math.min(request.outputStride, 2 ** request.depth);
+    const smallest = Math.min(run.w.imageHeight, run.w.imageWidth);
+    if (smallest < 8 * stride) throw tooSmall(smallest, 8 * stride);
     const options: PanOptions = {
       out: optionNumber(spec, 'decoderChannels', 32),
       mode: optionText(spec, 'decoderInterpolation', 'bilinear') === 'nearest' ? 'nearest' : 'bilinear',
@@ -109,3 +113,10 @@ export const smpPanNetworks: Readonly<Record<string, Network>> = {
     };
   }),
 };
+
+/** Three poolings of the deepest map leave nothing of a smaller image. */
+function tooSmall(side: number, minimumSide: number): AppError {
+  return new AppError('unsupported-combination', `PAN needs sides of at least ${minimumSide} px`, {
+    details: { side, minimumSide },
+  });
+}

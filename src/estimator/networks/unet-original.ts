@@ -31,6 +31,7 @@ function up(t: Tape, name: string, [x, skip]: readonly [Tensor, Tensor], padded:
 function unet({ t, w, spec }: Run, image: Tensor): Tensor {
   const padded = optionBoolean(spec, 'padded', true);
   const base = w.baseChannels ?? 64;
+  checkSides(image, padded);
   return t.call('', image, () => {
     const skips: Tensor[] = [];
     let x = image;
@@ -48,21 +49,13 @@ function unet({ t, w, spec }: Run, image: Tensor): Tensor {
   });
 }
 
-/** Without padding every pooling needs even sides: 572 → 388, 188 → 4 and so on. */
-function checkSide(side: number, padded: boolean): void {
-  let current = side;
-  for (let level = 0; level < 4; level += 1) {
-    if (!padded) current -= 4;
-    if (current <= 0 || current % 2 !== 0) throw unfitting(side, padded);
-    current /= 2;
-  }
-  if (!padded && current < 5 + 12) throw unfitting(side, padded);
-}
-
-function unfitting(side: number, padded: boolean): AppError {
-  const rule = padded ? 'a multiple of 16' : '16·n + 188, as 572';
-  return new AppError('unsupported-combination', `a side of ${side} px does not fit: ${rule}`, {
-    details: { side, rule },
+/** Without padding 188 px are the least: 188 → 4, 572 → 388. */
+function checkSides(image: Tensor, padded: boolean): void {
+  const minimumSide = padded ? 16 : 188;
+  const [height, width] = sizeOf(image);
+  if (Math.min(height, width) >= minimumSide) return;
+  throw new AppError('unsupported-combination', `the U-Net needs sides of at least ${minimumSide} px`, {
+    details: { height, width, minimumSide },
   });
 }
 
@@ -73,24 +66,12 @@ function unfitting(side: number, padded: boolean): AppError {
 export const originalUnetNetworks: Readonly<Record<string, Network>> = {
   'original/unet': {
     train: (run) => {
-      const { t, w, spec } = run;
-      const padded = optionBoolean(spec, 'padded', true);
-      checkSide(w.imageHeight, padded);
-      checkSide(w.imageWidth, padded);
-      const image = trainingImage(run);
-      const lost = padded ? 0 : 184;
-      const target = t.target([w.batchSize, w.imageHeight - lost, w.imageWidth - lost], 'long');
-      const logits = unet(run, image);
-      const loss = plainLoss(t, logits, target, w);
+      const { t, w } = run;
+      const logits = unet(run, trainingImage(run));
+      const loss = plainLoss(t, logits, t.target([w.batchSize, ...sizeOf(logits)], 'long'), w);
       if (w.outputHeld) t.hold(logits);
       return loss;
     },
-    infer: (run, image) => {
-      const padded = optionBoolean(run.spec, 'padded', true);
-      const [height, width] = sizeOf(image);
-      checkSide(height, padded);
-      checkSide(width, padded);
-      return unet(run, image);
-    },
+    infer: unet,
   },
 };
