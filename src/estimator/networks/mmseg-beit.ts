@@ -27,6 +27,8 @@ export interface BeitOptions {
   /** Layers whose tokens are handed out, counted from 0. */
   readonly outIndices: readonly number[];
   readonly dropPathRate: number;
+  /** MAE's fine-tuning (He et al. 2022): absolute positions beside the relative ones, and a bias of all three projections. */
+  readonly masked?: boolean;
 }
 
 /** BEiT of MMSegmentation 1.2 (Bao et al. 2022), patch 16: a relative position bias in every layer fixes the crop. */
@@ -37,10 +39,12 @@ export function beit(t: Tape, image: Tensor, options: BeitOptions): readonly Ten
     return { tokens: transpose(t, flatten(t, map, 2), 1, 2), grid: sizeOf(map) };
   });
   let x = concat(t, [expand(t, t.param(1, 1, options.width), [batch, 1, options.width]), tokens], 1);
+  const masked = options.masked ?? false;
+  if (masked) x = add(t, x, t.param(1, grid[0] * grid[1] + 1, options.width));
   const outputs: Tensor[] = [];
   for (let layer = 0; layer < options.layers; layer += 1) {
     const rate = (options.dropPathRate * layer) / Math.max(1, options.layers - 1);
-    x = beitLayer(t, x, { grid, heads: options.heads, rate });
+    x = beitLayer(t, x, { grid, heads: options.heads, rate, fullBias: masked });
     if (options.outIndices.includes(layer)) outputs.push(tokensToFeature(t, x, grid, true));
   }
   return outputs;
@@ -50,6 +54,7 @@ interface LayerOptions {
   readonly grid: readonly [number, number];
   readonly heads: number;
   readonly rate: number;
+  readonly fullBias: boolean;
 }
 
 /** Each branch is scaled by a learned vector before stochastic depth. */
@@ -68,12 +73,17 @@ function feedForward(t: Tape, x: Tensor): Tensor {
   return t.call('ffn', x, () => linear(t, gelu(t, linear(t, x, 4 * channels)), channels));
 }
 
-/** Query and value have a bias, key has zeros in its place. */
-function attention(t: Tape, x: Tensor, { grid, heads }: LayerOptions): Tensor {
+/** Bias of the packed projection: query and value have one, key has zeros in its place. */
+function packedBias(t: Tape, channels: number): { bias: Tensor; zeros: Tensor } {
+  const zeros = constant(t, 'zeros', [channels], 'float');
+  return { zeros, bias: concat(t, [t.param(channels), zeros, t.param(channels)], 0) };
+}
+
+function attention(t: Tape, x: Tensor, { grid, heads, fullBias }: LayerOptions): Tensor {
   const [batch = 1, tokens = 1, channels = 1] = x.shape;
   return t.call('attn', x, () => {
-    const zeros = constant(t, 'zeros', [channels], 'float');
-    const bias = concat(t, [t.param(channels), zeros, t.param(channels)], 0);
+    const partial = fullBias ? undefined : packedBias(t, channels);
+    const bias = partial?.bias ?? t.param(3 * channels);
     const packed = applyLinear(t, x, { weight: t.param(3 * channels, channels), bias });
     const qkv = permute(t, reshape(t, packed, [batch, tokens, 3, heads, channels / heads]), [2, 0, 3, 1, 4]);
     const [q, k, v] = [select(t, qkv, 0), select(t, qkv, 0), select(t, qkv, 0)] as const;
@@ -84,7 +94,8 @@ function attention(t: Tape, x: Tensor, { grid, heads }: LayerOptions): Tensor {
     const weights = softmax(t, add(t, scores, positions));
     const attended = reshape(t, transpose(t, matmul(t, weights, v), 1, 2), [batch, tokens, channels]);
     const out = linear(t, attended, channels);
-    t.keep(zeros, bias, packed, query, positions, weights);
+    t.keep(bias, packed, query, positions, weights);
+    if (partial !== undefined) t.keep(partial.zeros);
     return out;
   });
 }

@@ -17,8 +17,8 @@ const BACKBONES: readonly ((run: Run) => Backbone | undefined)[] = [
   resnetBackbone,
   mmsegSwin,
   mmsegConvNext,
-  vitBackbone,
   beitBackbone,
+  vitBackbone,
   mmsegTwins,
 ];
 
@@ -50,21 +50,33 @@ const BEITS: Readonly<Record<string, readonly [number, number, number, readonly 
   'beit-b': [768, 12, 12, [3, 5, 7, 11], 0.1],
   'beit-l': [1024, 24, 16, [7, 11, 15, 23], 0.2],
 };
+/** configs/mae of MMSegmentation 1.2: BEiT's layers with absolute positions too. */
+const MAE: (typeof BEITS)[string] = [768, 12, 12, [3, 5, 7, 11], 0.1];
 
-function beitBackbone({ spec, w }: Run): Backbone | undefined {
-  const variant = lookUp(BEITS, spec.backbone);
+function isMae({ spec }: Run): boolean {
+  return spec.options['pretraining'] === 'mae' && spec.backbone === 'vit-b/16';
+}
+
+function pyramidVariant(run: Run): (typeof BEITS)[string] | undefined {
+  return isMae(run) ? MAE : lookUp(BEITS, run.spec.backbone);
+}
+
+function beitBackbone(run: Run): Backbone | undefined {
+  const variant = pyramidVariant(run);
   if (variant === undefined) return undefined;
   const [width, layers, heads, outIndices, dropPathRate] = variant;
-  return (t, image) =>
-    t.freeze(w.frozenBackbone, () => beit(t, image, { width, layers, heads, outIndices, dropPathRate }));
+  const options = { width, layers, heads, outIndices, dropPathRate, masked: isMae(run) };
+  return (t, image) => t.freeze(run.w.frozenBackbone, () => beit(t, image, options));
 }
 
 /** Plain transformers hand out equal maps; a neck makes a pyramid of them. */
-function neckOf({ spec }: Run): Pick<Segmentor, 'neck'> {
+function neckOf(run: Run): Pick<Segmentor, 'neck'> {
+  const { spec } = run;
+  if (pyramidVariant(run) !== undefined) return { neck: featurePyramid };
   const vit = lookUp(VITS, spec.backbone);
   if (vit !== undefined && spec.options['neck'] === 'mln')
     return { neck: (t, features) => multiLevelNeck(t, features, vit[0]) };
-  return lookUp(BEITS, spec.backbone) === undefined ? {} : { neck: featurePyramid };
+  return {};
 }
 
 /** UPerNet of MMSegmentation 1.2: 512 channels on every backbone, FCN auxiliary head on the third map. */
@@ -79,13 +91,13 @@ function upernetSegmentor(run: Run): Segmentor {
   const vit = lookUp(VITS, spec.backbone);
   const { numClasses } = w;
   const auxiliary = fcnHead({
-    index: vit === undefined ? 2 : 3,
+    index: vit === undefined || isMae(run) ? 2 : 3,
     channels: 256,
     numClasses,
     convs: 1,
     concatInput: false,
   });
-  const beitWidth = lookUp(BEITS, spec.backbone)?.[0];
+  const beitWidth = pyramidVariant(run)?.[0];
   return {
     backbone,
     ...neckOf(run),
