@@ -33,7 +33,7 @@ export function mmsegOutputStride({ spec, w }: Run, fallback: number): number {
   return w.outputStride ?? optionNumber(spec, 'outputStride', fallback);
 }
 
-/** Options of MMSegmentation's ResNet: stem V1 (one 7×7), V1c (three 3×3) or V1d (also average pooling in projections). */
+/** Options of MMSegmentation's ResNet: stem V1 (one 7×7), V1c (three 3×3), V1s (those twice as wide) or V1d (also average pooling in projections). */
 export function mmsegResnetOptions(run: Run, fallbackStride: number): ResNetOptions | undefined {
   const { spec, w } = run;
   const depth = lookUp(RESNETS, spec.backbone);
@@ -44,6 +44,7 @@ export function mmsegResnetOptions(run: Run, fallbackStride: number): ResNetOpti
     depth,
     stem: stem === 'v1' ? 'plain' : 'deep',
     ...(stem === 'v1d' ? { averageDown: 'always' } : {}),
+    ...(stem === 'v1s' ? { stemWidths: [64, 64, 128] } : {}),
     ...stageGeometry(mmsegOutputStride(run, fallbackStride)),
     contractDilation: true,
     checkpoint: w.gradientCheckpointing,
