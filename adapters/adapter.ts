@@ -103,6 +103,10 @@ export interface SurfaceTexts {
   readonly overloaded: string;
   readonly failed: string;
   readonly otherCard: string;
+  /** Before the numbered choices, where every choice can be typed. */
+  readonly pickByNumber: string;
+  /** The same where the bot only hears what mentions it. */
+  readonly pickInGroups: string;
   readonly suggestedPrompts: readonly { readonly title: string; readonly message: string }[];
 }
 

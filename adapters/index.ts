@@ -2,6 +2,7 @@ import type { z } from 'zod';
 
 import type { Adapter, AdapterContext } from './adapter.ts';
 import type { ConsoleAdapterConfig } from './console/config.ts';
+import { dingtalkEnvSchema } from './dingtalk/config.ts';
 import { slackEnvSchema } from './slack/config.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,6 +39,7 @@ function problemText(issue: z.core.$ZodIssue): string {
 /** Platforms by name. Another one is one line here and a folder of the same file names. */
 export const adapters: Readonly<Record<string, AdapterEntry>> = {
   slack: entry(slackEnvSchema, async () => (await import('./slack/index.ts')).createSlackAdapter),
+  dingtalk: entry(dingtalkEnvSchema, async () => (await import('./dingtalk/index.ts')).createDingtalkAdapter),
 };
 
 /** The terminal: configured by whoever owns the streams, not by the environment. */

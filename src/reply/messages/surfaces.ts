@@ -35,6 +35,8 @@ const en: SurfaceTexts = {
   overloaded: 'Too many messages at once. Please try again in a minute.',
   failed: 'Something went wrong on my side; it is in the log. Please say it once more.',
   otherCard: 'Other GPU',
+  pickByNumber: 'Or reply with a number:',
+  pickInGroups: 'Mention me and reply with a number:',
   suggestedPrompts: [
     { title: 'What do I need?', message: 'deeplabv3+ resnet50, 512x1024, batch 2 per GPU, budget 15 CNY/h' },
     { title: 'Does it fit?', message: 'Does segformer b2 at 1024x1024 batch 2 fit on an A10?' },
@@ -71,6 +73,8 @@ const zh: SurfaceTexts = {
   overloaded: '消息太多了，过一分钟再试。',
   failed: '我这边出错了，日志里有记录，麻烦再说一遍。',
   otherCard: '换张卡',
+  pickByNumber: '点按钮，或者回复序号：',
+  pickInGroups: '点按钮，或者 @我 回复序号：',
   suggestedPrompts: [
     { title: '要多大的卡', message: 'deeplabv3+ resnet50，512x1024，每卡2张，预算 15 元/小时' },
     { title: '放得下吗', message: 'segformer b2 1024x1024 batch 2，A10 够吗' },

@@ -30,6 +30,8 @@ export const englishTexts: SurfaceTexts = {
   overloaded: 'Too much to do, please try again',
   failed: 'That did not work, please try again',
   otherCard: 'Another card',
+  pickByNumber: 'Or reply',
+  pickInGroups: 'Or mention me',
   suggestedPrompts: [
     { title: 'U-Net', message: 'unet 512x512 batch 8' },
     { title: 'Budget', message: 'deeplabv3+ 1024x1024 batch 4 budget 2000' },

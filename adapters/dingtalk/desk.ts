@@ -1,0 +1,122 @@
+import type { IncomingMessage } from '../../src/message.ts';
+import type { Reply } from '../../src/reply/reply.ts';
+import type { AdapterContext, SurfaceTexts } from '../adapter.ts';
+import type { Seal } from '../seal.ts';
+import { escapeMarkdown } from './limits.ts';
+import * as inbound from './receive.ts';
+import type { DingtalkMessage } from './render.ts';
+
+/** Longer than any redelivery was seen to take (a minute). */
+const toldOnceMs = 15 * 60_000;
+/** Chinese unless the person writes English: the platform does not tell a language. */
+const platformLocale = 'zh';
+const bareMention = '帮助';
+
+export interface DeskOptions {
+  readonly context: AdapterContext;
+  readonly seal: Seal;
+  readonly send: (address: inbound.DingtalkAddress, message: DingtalkMessage) => Promise<void>;
+  /** How long the numbered choices of an answer stay known. */
+  readonly keepMs: number;
+}
+
+/** Takes robot messages in: to the inbox, or a word of our own where there is nothing to answer. */
+export class Desk {
+  readonly #options: DeskOptions;
+  readonly #tails = new Map<string, Promise<unknown>>();
+
+  constructor(options: DeskOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the message is kept or needs nothing more; false asks for another delivery. */
+  async receive(data: unknown): Promise<boolean> {
+    const { logger, metrics } = this.#options.context;
+    const message = inbound.readRobotMessage(data);
+    if (message === undefined) {
+      logger.warn({}, 'unreadable robot message');
+      return true;
+    }
+    if (inbound.isOverQuota(message)) {
+      metrics.count('errors', { code: 'platform-refused' });
+      logger.error({ code: 'platform-refused', reason: '20001' }, 'monthly quota of the organisation is used up');
+      return true;
+    }
+    return this.#inOrder(message.conversationId, () => this.#take(message)).catch((error: unknown) => {
+      logger.error({ error }, 'message not kept');
+      return false;
+    });
+  }
+
+  /** Keeps the choices of an answer, so that their numbers can be typed. */
+  async offer(conversationId: string, reply: Reply): Promise<void> {
+    const { context, keepMs } = this.#options;
+    const value = inbound.offeredBy(reply.choices, reply.kind === 'question', reply.estimateCode);
+    await context.store.set(keyOf(conversationId), value, { expiresAt: context.now() + keepMs });
+  }
+
+  async #take(message: inbound.RobotMessage): Promise<boolean> {
+    const { context, seal } = this.#options;
+    const address = inbound.addressOf(message, seal.close);
+    const text = inbound.spokenText(message);
+    if (text === undefined) {
+      await this.#tellOnce(message, address, ({ textOnly }) => textOnly);
+      return true;
+    }
+    const outcome = await context.accept({ address, message: await this.#incoming(message, text) });
+    if (outcome === 'overloaded') await this.#tellOnce(message, address, ({ overloaded }) => overloaded);
+    return true;
+  }
+
+  async #incoming(message: inbound.RobotMessage, text: string): Promise<IncomingMessage> {
+    const conversationId = inbound.conversationOf(message);
+    const chosen = inbound.isNumber(text) ? await this.#chosen(conversationId, text) : undefined;
+    const estimateCode = inbound.quotedCode(message) ?? chosen?.estimateCode ?? undefined;
+    return {
+      messageId: inbound.messageIdOf(message),
+      conversationId,
+      userId: inbound.userIdOf(message),
+      text: chosen?.say ?? (text === '' ? bareMention : text),
+      locale: platformLocale,
+      receivedAt: this.#options.context.now(),
+      ...(estimateCode === undefined ? {} : { estimateCode }),
+    };
+  }
+
+  async #chosen(conversationId: string, text: string) {
+    const kept = await this.#options.context.store.get(keyOf(conversationId));
+    const offered = inbound.offered.safeParse(kept?.value).data;
+    const say = offered === undefined ? undefined : inbound.chosenSay(text, offered);
+    return offered === undefined || say === undefined ? undefined : { say, estimateCode: offered.estimateCode };
+  }
+
+  /** A courtesy without the inbox, once per message: that it failed is only noted. */
+  async #tellOnce(
+    message: inbound.RobotMessage,
+    address: inbound.DingtalkAddress,
+    pick: (texts: SurfaceTexts) => string,
+  ): Promise<void> {
+    const { context, send } = this.#options;
+    const options = { expiresAt: context.now() + toldOnceMs };
+    if (!(await context.store.setIfAbsent(`dingtalk/told/${inbound.messageIdOf(message)}`, true, options))) return;
+    const words = pick(context.texts(platformLocale));
+    const mention = address.isGroup && address.staffId !== null ? `@${address.staffId}\n\n` : '';
+    const text = `${mention}${escapeMarkdown(words)}`;
+    void send(address, { title: words, text, buttons: [], plain: words }).catch((error: unknown) => {
+      context.logger.info({ error }, 'courtesy failed');
+    });
+  }
+
+  /** Messages of one conversation one after the other, so that they reach the inbox in the order in which they came. */
+  #inOrder<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const next = (this.#tails.get(key) ?? Promise.resolve()).catch(() => undefined).then(work);
+    const tail = next.finally(() => {
+      if (this.#tails.get(key) === tail) this.#tails.delete(key);
+    });
+    tail.catch(() => undefined);
+    this.#tails.set(key, tail);
+    return next;
+  }
+}
+
+const keyOf = (conversationId: string): string => `dingtalk/choices/${conversationId}`;

@@ -1,0 +1,62 @@
+import type { Reply } from '../../src/reply/reply.ts';
+import type { Adapter, AdapterContext, Address, Delivery } from '../adapter.ts';
+import { createSeal } from '../seal.ts';
+import type { DingtalkAdapterConfig } from './config.ts';
+import { advice, StreamConnection } from './connection.ts';
+import { deliverMessage } from './deliver.ts';
+import { Desk } from './desk.ts';
+import { dingtalkLimits } from './limits.ts';
+import { dingtalkAddress } from './receive.ts';
+import { type DingtalkMessage, renderReply } from './render.ts';
+import { AccessToken } from './web.ts';
+
+export type { DingtalkAdapterConfig } from './config.ts';
+
+const dayMs = 86_400_000;
+
+/** DingTalk in Stream mode: an outgoing connection, no public address. */
+export function createDingtalkAdapter(
+  config: DingtalkAdapterConfig,
+  context: AdapterContext,
+): Adapter<DingtalkMessage> {
+  const seal = createSeal(config.encryptionKey, config.clientSecret);
+  const token = new AccessToken(config, context.now);
+  const send = (place: Address, message: DingtalkMessage, delivery?: Delivery): Promise<void> => {
+    const address = dingtalkAddress.parse(place);
+    const current = address.webhook !== null && address.webhookExpiresAt > context.now();
+    const webhook = current ? (seal.open(address.webhook ?? '') ?? null) : null;
+    return deliverMessage({ config, address, webhook, token, key: delivery?.key }, message);
+  };
+  const desk = new Desk({ context, seal, send, keepMs: config.retentionDays * dayMs });
+  const connection = new StreamConnection(config, context, (data) => desk.receive(data));
+  return {
+    name: 'dingtalk',
+    capabilities: {
+      buttons: true,
+      threads: false,
+      updates: false,
+      images: false,
+      maximumBytes: dingtalkLimits.messageBytes + dingtalkLimits.plainBytes,
+    },
+    start: () => connection.start(),
+    stop: () => connection.stop(),
+    status: () => connection.status,
+    render: (reply) => renderReply(reply, { isGroup: false, mention: null }, context.texts(reply.locale)),
+    async deliver(address, reply: Reply, delivery) {
+      const { dialog, isGroup, staffId } = dingtalkAddress.parse(address);
+      const place = { isGroup, mention: isGroup ? staffId : null };
+      const message = renderReply(reply, place, context.texts(reply.locale));
+      await desk.offer(dialog, reply);
+      await send(address, message, delivery);
+    },
+    async check() {
+      try {
+        await token.get();
+        return [];
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : 'unknown failure';
+        return [`${reason}; ${advice(error)}`];
+      }
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import type { Block, Choice, Reply, TierColumns, TierLine } from '../../src/reply/reply.ts';
+import type { SurfaceTexts } from '../adapter.ts';
+import { clip, dingtalkLimits, escapeMarkdown } from './limits.ts';
+
+export interface Button {
+  readonly title: string;
+  readonly actionURL: string;
+}
+
+/** One outgoing message, before it is put into the shape of the way it takes. */
+export interface DingtalkMessage {
+  /** What notifications and the list of chats show: the verdict. */
+  readonly title: string;
+  /** The platform's Markdown. */
+  readonly text: string;
+  readonly buttons: readonly Button[];
+  /** Without any mark-up, for when the platform refuses the content. */
+  readonly plain: string;
+}
+
+export interface Place {
+  readonly isGroup: boolean;
+  /** Who asked; null when unknown or alone with the bot. */
+  readonly mention: string | null;
+}
+
+const gib = 1024 ** 3;
+const lineBreak = '  \n';
+const separator = '\n\n';
+
+/** Reply → one message within the limits: what does not fit the byte cap is left out from the end, behind "details". */
+export function renderReply(reply: Reply, place: Place, texts: SurfaceTexts): DingtalkMessage {
+  const [verdict = ''] = reply.fallback.split('\n');
+  const buttons = reply.choices.filter(isSafe).slice(0, dingtalkLimits.buttons).map(buttonOf);
+  const closing = [choiceLines(reply, place, texts), codeLine(reply)].filter((part) => part !== '');
+  const opening = place.mention === null ? [] : [`@${place.mention}`];
+  const spent = bytesOf([...opening, ...closing].join(separator)) + bytesOf(JSON.stringify(buttons));
+  const body = bodyOf(reply, dingtalkLimits.messageBytes - spent - dingtalkLimits.titleCharacters * 4);
+  return {
+    title: clip(oneLine(verdict), dingtalkLimits.titleCharacters) || 'GPU',
+    text: [...opening, ...body, ...closing].join(separator),
+    buttons,
+    plain: clipBytes(reply.fallback, dingtalkLimits.plainBytes / 2),
+  };
+}
+
+/** Blocks in order while they fit. JSON doubles quotes and backslashes, so the JSON form is measured. */
+function bodyOf(reply: Reply, room: number): string[] {
+  const wanted = reply.blocks.filter(({ level }) => level === 'main' || reply.estimateCode === undefined);
+  const kept: string[] = [];
+  let left = room;
+  for (const block of wanted) {
+    const text = markdownOf(block);
+    const size = bytesOf(JSON.stringify(text)) + separator.length * 2;
+    if (text === '' || size > left) continue;
+    kept.push(text);
+    left -= size;
+  }
+  if (kept.length > 0) return kept;
+  return [clipBytes(escapeMarkdown(reply.fallback), room / 2).replaceAll('\n', lineBreak)];
+}
+
+function markdownOf(block: Block): string {
+  switch (block.kind) {
+    case 'verdict':
+      return `**${escapeMarkdown(oneLine(block.text))}**`;
+    case 'text':
+      return lines(block.text);
+    case 'note':
+      return `> ${escapeMarkdown(oneLine(block.text))}`;
+    case 'list':
+      return titled(
+        block.title,
+        block.items.map((item) => `- ${escapeMarkdown(oneLine(item))}`),
+      );
+    case 'facts':
+      return titled(
+        block.title,
+        block.items.map(({ label, value }) => `- **${escaped(label)}** ${escaped(value)}`),
+      );
+    case 'code':
+      return titled(block.title, [lines(block.text)]);
+    case 'bar':
+      return barText(block);
+    case 'tiers':
+      return titled(
+        block.title,
+        block.rows.map((row) => tierText(row, block.columns)),
+      );
+  }
+}
+
+const escaped = (text: string): string => escapeMarkdown(oneLine(text));
+
+const titled = (title: string, items: readonly string[]): string =>
+  items.length === 0 ? '' : [...(title === '' ? [] : [`**${escaped(title)}**`]), items.join('\n')].join(separator);
+
+const lines = (text: string): string =>
+  text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => escapeMarkdown(line.trimEnd()))
+    .join(lineBreak);
+
+function barText({ title, segments, note }: Extract<Block, { kind: 'bar' }>): string {
+  const parts = segments.map(({ label, bytes }) => `${escaped(label)} ${(bytes / gib).toPrecision(2)}`);
+  const line = `**${escaped(title)}** ${parts.join(' · ')} GiB`;
+  return note === '' ? line : `${line}${lineBreak}${escaped(note)}`;
+}
+
+/** A table breaks on phones: one item per tier, labels where a bare number would say nothing. */
+function tierText(row: TierLine, columns: TierColumns): string {
+  const figures = [
+    row.price,
+    isFigure(row.secondsPerStep) ? `${row.secondsPerStep} ${columns.secondsPerStep}` : '',
+    isFigure(row.costPerThousand) ? `${columns.costPerThousand} ${row.costPerThousand}` : '',
+  ].filter(isFigure);
+  const mark = row.recommended ? '✅ ' : '';
+  const first = `- ${mark}**${escaped(row.tier)}** ${escaped(row.instance)} ${escaped(row.gpu)}`;
+  const rest = [row.result, ...figures, row.note].filter((part) => part !== '');
+  return `${first}${lineBreak}${escaped(rest.join(' · '))}`;
+}
+
+const isFigure = (text: string): boolean => /\d/u.test(text);
+
+function choiceLines({ choices, kind }: Reply, { isGroup }: Place, texts: SurfaceTexts): string {
+  if (choices.length === 0) return '';
+  const mark = kind === 'question' ? '#' : '';
+  const items = choices.map(({ label }, index) => `${mark}${index + 1} ${escaped(label)}`);
+  return `${isGroup ? texts.pickInGroups : texts.pickByNumber}${lineBreak}${items.join('　')}`;
+}
+
+/** By this code a quote of the answer is recognised. */
+const codeLine = ({ estimateCode }: Reply): string => (estimateCode === undefined ? '' : `> \\#${estimateCode}`);
+
+/** What a button sends appears as the person's own words, so it has to be short and plain. */
+const isSafe = ({ say }: Choice): boolean =>
+  say !== '' && say.length <= dingtalkLimits.buttonSay && !/[\n\r]|:\/\//u.test(say);
+
+/**
+ * `dtmd` links send their content under the tapping person's name; the host must be lower-case. Clients disagree about `+`
+ * and `%20`, so blanks and plus signs travel as their full-width forms, which reading folds back.
+ */
+function buttonOf({ label, say }: Choice): Button {
+  const content = encodeURIComponent(say.replaceAll(' ', '\u3000').replaceAll('+', '\uFF0B'));
+  return {
+    title: clip(oneLine(label), dingtalkLimits.buttonCharacters),
+    actionURL: `dtmd://dingtalkclient/sendMessage?content=${content}`,
+  };
+}
+
+const oneLine = (text: string): string => text.toWellFormed().replace(/\s+/gu, ' ').trim();
+
+const bytesOf = (text: string): number => Buffer.byteLength(text);
+
+/** Cuts to `limit` UTF-8 bytes without splitting a character. */
+function clipBytes(text: string, limit: number): string {
+  const bytes = Buffer.from(text.toWellFormed());
+  if (bytes.length <= limit) return bytes.toString();
+  const cut = new TextDecoder().decode(bytes.subarray(0, limit - 3)).replace(/\uFFFD+$/u, '');
+  return `${cut}…`;
+}

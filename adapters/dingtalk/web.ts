@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { AppError } from '../../src/errors.ts';
+import type { DingtalkAdapterConfig } from './config.ts';
+import { dingtalkLimits } from './limits.ts';
+
+/** Official hosts of session webhooks. https://open.dingtalk.com/document/orgapp/robot-reply-and-send-messages */
+const webhookHosts: ReadonlySet<string> = new Set(['oapi.dingtalk.com', 'api.dingtalk.com']);
+const timeoutMs = 10_000;
+
+export interface Answer {
+  readonly status: number;
+  /** Parsed JSON; undefined for HTML and other unreadable bodies. */
+  readonly body: unknown;
+}
+
+/** A configured loopback base makes that origin a trusted one, for tests. */
+export function isLoopback({ apiUrl }: DingtalkAdapterConfig): boolean {
+  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(apiUrl).hostname);
+}
+
+/** Only exact hosts over https on the default port: a forged message must not make us post anywhere else. */
+export function isTrustedWebhook(url: string, config: DingtalkAdapterConfig): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname, port, username, password, origin } = new URL(url);
+  if (username !== '' || password !== '') return false;
+  if (isLoopback(config))
+    return origin === new URL(config.apiUrl).origin || origin === new URL(config.legacyUrl).origin;
+  const configured = [config.apiUrl, config.legacyUrl].map((base) => new URL(base).hostname);
+  return protocol === 'https:' && port === '' && (webhookHosts.has(hostname) || configured.includes(hostname));
+}
+
+/** The gateway names the socket's address; outside tests it has to be TLS on the vendor's domain. */
+export function isTrustedSocket(url: string, config: DingtalkAdapterConfig): boolean {
+  if (!URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  if (isLoopback(config)) return hostname === new URL(config.apiUrl).hostname;
+  return protocol === 'wss:' && /\.dingtalk\.(com|io)$/u.test(hostname);
+}
+
+export interface Post {
+  readonly what: string;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Posts JSON, reads a bounded answer, follows no redirect.
+ *
+ * @throws AppError `platform-unreachable`; never with the address, which may hold a credential.
+ */
+export async function postJson(url: string, { what, body, headers = {} }: Post): Promise<Answer> {
+  const head = { accept: 'application/json', 'content-type': 'application/json', ...headers };
+  const request = { method: 'POST', headers: head, body: JSON.stringify(body), redirect: 'error' } as const;
+  const response = await fetch(url, { ...request, signal: AbortSignal.timeout(timeoutMs) }).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.name : 'failure';
+    throw new AppError('platform-unreachable', `DingTalk did not answer ${what}`, { details: { reason } });
+  });
+  return { status: response.status, body: await readJson(response) };
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  let text = '';
+  const decoder = new TextDecoder();
+  try {
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > dingtalkLimits.answerBytes) return undefined;
+    }
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const failure = z.looseObject({
+  code: z.union([z.string(), z.number()]).optional(),
+  errcode: z.coerce.number().optional(),
+});
+
+/** The platform's own code in an answer, for the operator: `errcode` of the older API, `code` of the newer one. */
+export function reasonOf({ status, body }: Answer): string {
+  const { code, errcode } = failure.safeParse(body).data ?? {};
+  const reason = String(errcode ?? code ?? `HTTP ${status}`);
+  return /^[\w. -]{1,80}$/u.test(reason) ? reason : `HTTP ${status}`;
+}
+
+/** The newer API: 4xx and 5xx mean failure; busy and flow control are worth another attempt. */
+export function openApiError(answer: Answer, what: string): AppError {
+  const reason = reasonOf(answer);
+  const passing =
+    answer.status >= 500 || answer.status === 429 || /too\.?fast|QpsLimit|ServiceUnavailable/iu.test(reason);
+  const unreadable = answer.body === undefined;
+  const code = passing || unreadable ? 'platform-unreachable' : 'platform-refused';
+  return new AppError(code, `DingTalk refused ${what}: ${reason}`, { details: { reason, status: answer.status } });
+}
+
+const tokenAnswer = z.looseObject({ accessToken: z.string().min(1), expireIn: z.coerce.number().catch(7_200) });
+const earlyMs = 300_000;
+
+/** Access token of the app: one request at a time, kept until five minutes before it ends. */
+export class AccessToken {
+  readonly #config: DingtalkAdapterConfig;
+  readonly #now: () => number;
+  #held: { readonly token: string; readonly until: number } | undefined;
+  #asking: Promise<string> | undefined;
+
+  constructor(config: DingtalkAdapterConfig, now: () => number) {
+    this.#config = config;
+    this.#now = now;
+  }
+
+  async get(): Promise<string> {
+    if (this.#held !== undefined && this.#held.until > this.#now()) return this.#held.token;
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return this.#asking;
+  }
+
+  drop(): void {
+    this.#held = undefined;
+  }
+
+  async #ask(): Promise<string> {
+    const { apiUrl, clientId, clientSecret } = this.#config;
+    const body = { appKey: clientId, appSecret: clientSecret };
+    const what = 'the access token';
+    const answer = await postJson(new URL('/v1.0/oauth2/accessToken', apiUrl).href, { what, body });
+    const parsed = tokenAnswer.safeParse(answer.body);
+    if (answer.status !== 200 || !parsed.success) throw openApiError(answer, what);
+    this.#held = { token: parsed.data.accessToken, until: this.#now() + parsed.data.expireIn * 1_000 - earlyMs };
+    return parsed.data.accessToken;
+  }
+}
