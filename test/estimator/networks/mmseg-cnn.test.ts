@@ -24,6 +24,14 @@ describe('convolutional networks of MMSegmentation beyond the given traces', () 
   });
 });
 
+test('every official convolutional config has its exact parameters and buffers', () => {
+  const counted = scoreRows(truthRows('own-mmseg-parameters'));
+  expect(counted.length).toBeGreaterThan(1_700);
+  expect(counted.filter(({ error }) => error > 0).map(({ row, figure, signed }) => [row.id, figure, signed])).toEqual(
+    [],
+  );
+});
+
 /** No-gradient passes of the official code in evaluation mode (MMSegmentation 1.2.2, torch 2.13.0, fake tensors, 2026-11-30). */
 const VALIDATION = [
   ['fcn_r50-d8_4xb2-40k_cityscapes-512x1024', 512, 512, 19, 'fp32', 344028160],
