@@ -1,6 +1,7 @@
 import type { ModelSpec } from '../workload.ts';
 import { hfBeitNetworks } from './hf-beit-segmentation.ts';
 import { hfDpt } from './hf-dpt.ts';
+import { hfMask2Former } from './hf-mask2former.ts';
 import { hfMobileNetV2 } from './hf-mobilenet-v2.ts';
 import { hfMobileVit } from './hf-mobilevit.ts';
 import { hfMobileVitV2 } from './hf-mobilevit-v2.ts';
@@ -79,6 +80,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...hfMobileNetV2,
   ...hfMobileVit,
   ...hfMobileVitV2,
+  ...hfMask2Former,
   ...hfSegformer,
   ...hfUpernet,
   ...maskRcnnNetworks,

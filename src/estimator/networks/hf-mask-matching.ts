@@ -1,0 +1,140 @@
+import { byteSize } from '../tape/ops-core.ts';
+import { derived } from '../tape/ops-masks.ts';
+import { type DType, Tensor } from '../tape/storage.ts';
+import type { Tape } from '../tape/tape.ts';
+import { POINTS } from './mask-matching.ts';
+
+export interface HfMaskPrediction {
+  /** B×Q×(K+1). */
+  readonly classes: Tensor;
+  /** B×Q×h×w. */
+  readonly masks: Tensor;
+}
+
+/** Ground truth of every image: float n×H×W. */
+export type HfMaskTruth = readonly Tensor[];
+
+/** Small kernels an image and prediction before the host assigns masks: counted in a trace of Mask2Former, 2026-11. */
+const WAITING_LAUNCHES = 45;
+
+/** Matrix product without a gradient: 16 bit under autocast. */
+export function costProduct(t: Tape, a: Tensor, b: Tensor, shape: readonly [number, number]): Tensor {
+  const dtype: DType = t.autocast ? 'half' : 'float';
+  const narrow = (x: Tensor): Tensor => (x.dtype === dtype ? x : derived(t, 'to', [x], { shape: x.shape, dtype }));
+  const left = narrow(a);
+  const right = narrow(b);
+  const product = derived(t, 'mm', [a, b, left, right], { shape, dtype });
+  const inner = a.shape[a.shape.length - 1] ?? 1;
+  const bytes = byteSize(left) + byteSize(right);
+  t.work('matmul', dtype === 'half', { macs: shape[0] * shape[1] * inner, bytes, products: 0 });
+  return product;
+}
+
+/** Masks read at points without a gradient: both in fp32. `map` is R×…×h×w, points R×P×2; gives R×P. */
+export function readAt(t: Tape, map: Tensor, points: Tensor): Tensor {
+  const [rows = 1, count = 1] = points.shape;
+  const grid = centred(t, points);
+  const wide = map.dtype === 'float' ? map : derived(t, 'to', [map], { shape: map.shape, dtype: 'float' });
+  return derived(t, 'grid_sampler_2d', [map, wide, grid, points], { shape: [rows, count], dtype: 'float' });
+}
+
+/** Coordinates brought from 0…1 to −1…1. */
+export function centred(t: Tape, points: Tensor): Tensor {
+  const [rows = 1, count = 1] = points.shape;
+  const shape = { shape: [rows, count, 1, 2], dtype: 'float' } as const;
+  return derived(t, 'sub', [derived(t, 'mul', [points], shape)], shape);
+}
+
+/** What is left over from the previous image in the variables of the loop. */
+interface Leftover {
+  classCost?: Tensor;
+  probabilities?: Tensor;
+  truth?: Tensor;
+  points?: Tensor;
+  spread?: Tensor[];
+  prediction?: Tensor;
+  costs?: Tensor[];
+}
+
+function drop(t: Tape, ...old: readonly (Tensor | undefined)[]): void {
+  t.keep(...old.filter((x) => x !== undefined));
+}
+
+/**
+ * Hungarian matcher of Mask2Former, OneFormer and EoMT in transformers 5.24: image by image, costs on 12,544 random
+ * points that are repeated for every query. The variables of one image live until the next one replaces them.
+ */
+export function hfMatchByPoints(t: Tape, { classes, masks }: HfMaskPrediction, truth: HfMaskTruth): void {
+  const [, queries = 1, width = 1] = classes.shape;
+  const [, , height = 1, breadth = 1] = masks.shape;
+  let old: Leftover = {};
+  for (const objects of truth) {
+    t.waitingLaunches += WAITING_LAUNCHES;
+    const [count = 1, imageHeight = 1, imageWidth = 1] = objects.shape;
+    const pairs = { shape: [queries, count], dtype: 'float' } as const;
+    const probabilities = derived(t, 'softmax', [classes, masks], { shape: [queries, width], dtype: 'float' });
+    drop(t, old.probabilities, old.prediction);
+    const classCost = derived(t, 'neg', [derived(t, 'index', [probabilities], pairs)], pairs);
+    drop(t, old.classCost);
+    const target =
+      objects.dtype === masks.dtype
+        ? objects
+        : derived(t, 'to', [objects], { shape: objects.shape, dtype: masks.dtype });
+    drop(t, old.truth);
+    const points = derived(t, 'rand', [], { shape: [1, POINTS, 2], dtype: 'float' });
+    drop(t, old.points);
+    const forTruth = derived(t, 'repeat', [points], { shape: [count, POINTS, 2], dtype: 'float' });
+    drop(t, old.spread?.[0]);
+    const wanted = readAt(t, asShape(target, [count, 1, imageHeight, imageWidth]), forTruth);
+    const forQueries = derived(t, 'repeat', [points], { shape: [queries, POINTS, 2], dtype: 'float' });
+    drop(t, old.spread?.[1]);
+    const predicted = readAt(t, asShape(masks, [queries, 1, height, breadth]), forQueries);
+    const maskCost = crossEntropyCost(t, predicted, wanted);
+    drop(t, old.costs?.[0]);
+    const diceCost = pairwiseDice(t, predicted, wanted);
+    drop(t, old.costs?.[1]);
+    const matrix = derived(t, 'nan_to_num', [derived(t, 'add', [maskCost, classCost, diceCost], pairs)], pairs);
+    drop(t, old.costs?.[2], target, forTruth, forQueries, points, predicted, wanted, probabilities, classCost);
+    old = {
+      ...{ probabilities, classCost, points, prediction: predicted, truth: wanted },
+      ...{ spread: [forTruth, forQueries], costs: [maskCost, diceCost, matrix] },
+    };
+  }
+  drop(t, old.probabilities, old.classCost, old.points, old.prediction, old.truth);
+  drop(t, ...(old.spread ?? []), ...(old.costs ?? []));
+}
+
+/** The same memory under another shape, outside of the graph. */
+function asShape(x: Tensor, shape: readonly number[]): Tensor {
+  return new Tensor(x.storage, shape, x.dtype);
+}
+
+/** Binary cross entropy of every query against ones and zeros, spread over the truth by two products. */
+function crossEntropyCost(t: Tape, predicted: Tensor, wanted: Tensor): Tensor {
+  const [queries = 1] = predicted.shape;
+  const [count = 1] = wanted.shape;
+  const like = { shape: predicted.shape, dtype: 'float' } as const;
+  const ones = derived(t, 'ones_like', [predicted], like);
+  const positive = derived(t, 'binary_cross_entropy_with_logits', [predicted, ones], like);
+  const zeros = derived(t, 'zeros_like', [predicted], like);
+  const negative = derived(t, 'binary_cross_entropy_with_logits', [predicted, zeros], like);
+  const first = costProduct(t, derived(t, 'div', [positive], like), wanted, [queries, count]);
+  const share = derived(t, 'div', [negative], like);
+  const inverse = derived(t, 'rsub', [wanted], { shape: wanted.shape, dtype: 'float' });
+  const second = costProduct(t, share, inverse, [queries, count]);
+  const cost = derived(t, 'add', [first, second], { shape: [queries, count], dtype: first.dtype });
+  t.keep(positive, negative);
+  return cost;
+}
+
+function pairwiseDice(t: Tape, predicted: Tensor, wanted: Tensor): Tensor {
+  const [queries = 1] = predicted.shape;
+  const [count = 1] = wanted.shape;
+  const pairs = { shape: [queries, count], dtype: 'float' } as const;
+  const probability = derived(t, 'sigmoid', [predicted], { shape: predicted.shape, dtype: predicted.dtype });
+  const numerator = derived(t, 'mul', [costProduct(t, probability, wanted, [queries, count])], pairs);
+  const denominator = derived(t, 'add', [probability, wanted], pairs);
+  const loss = derived(t, 'rsub', [derived(t, 'div', [numerator, denominator], pairs)], pairs);
+  t.keep(probability, numerator, denominator);
+  return loss;
+}

@@ -1,0 +1,136 @@
+import { relu, sigmoid, softmax } from '../tape/ops-activation.ts';
+import { add, contiguous, permute, reshape, scale, transpose } from '../tape/ops-core.ts';
+import { layerNorm, resize } from '../tape/ops-layers.ts';
+import { applyLinear, bmm, type LinearWeights, linear, linearWeights } from '../tape/ops-linear.ts';
+import { derived } from '../tape/ops-masks.ts';
+import { repeat } from '../tape/ops-reduce.ts';
+import type { Tensor } from '../tape/storage.ts';
+import { ModuleWeights, type Tape } from '../tape/tape.ts';
+import { maskLogits } from './mask-embedding.ts';
+import { multiHeadAttention } from './multi-head-attention.ts';
+
+const CHANNELS = 256;
+const HEADS = 8;
+const FEEDFORWARD = 2048;
+
+/** Queries with a norm, and the masks predicted from them: shared by all layers. */
+export interface QueryHead {
+  readonly norm: ModuleWeights;
+  readonly embedding: readonly LinearWeights[];
+}
+
+export function queryHead(t: Tape): QueryHead {
+  return { norm: new ModuleWeights(), embedding: [0, 1, 2].map(() => linearWeights(t, CHANNELS, CHANNELS)) };
+}
+
+export interface PredictedMasks {
+  /** Q×B×C, normalised. */
+  readonly queries: Tensor;
+  /** B×Q×H/4×W/4. */
+  readonly masks: Tensor;
+  /** (B·h)×Q×N bytes: where the next layer may not look. */
+  readonly blocked: Tensor;
+}
+
+/** Mask2FormerMaskPredictor of transformers 5.24 behind the decoder's norm. `size`: of the map the next layer looks at. */
+export function predictMasks(
+  t: Tape,
+  {
+    hidden,
+    feature,
+    size,
+    head,
+  }: { hidden: Tensor; feature: Tensor; size: readonly [number, number]; head: QueryHead },
+): PredictedMasks {
+  const queries = t.again(head.norm, () => layerNorm(t, hidden));
+  return t.call('mask_predictor', [queries, feature], () => {
+    const turned = transpose(t, queries, 0, 1);
+    const embedding = t.call('mask_embedder', turned, () =>
+      head.embedding.reduce((x, weights, index) => {
+        const projected = applyLinear(t, x, weights);
+        return index < head.embedding.length - 1 ? relu(t, projected, false) : projected;
+      }, turned),
+    );
+    const masks = maskLogits(t, embedding, feature);
+    const probability = sigmoid(t, resize(t, masks, size));
+    const [batch = 1, count = 1] = probability.shape;
+    const flat = reshape(t, probability, [batch, 1, count, size[0] * size[1]]);
+    const spread = repeat(t, flat, [1, HEADS, 1, 1]);
+    const blocked = derived(t, 'lt', [spread], { shape: [batch * HEADS, count, size[0] * size[1]], dtype: 'byte' });
+    t.keep(embedding, spread);
+    return { queries, masks, blocked };
+  });
+}
+
+/** Queries that would see nothing see everything. */
+export function unblocked(t: Tape, blocked: Tensor): Tensor {
+  const rows = blocked.shape.slice(0, 2);
+  const total = derived(t, 'sum', [blocked], { shape: rows, dtype: 'long' });
+  const some = derived(t, 'ne', [total], { shape: rows, dtype: 'byte' });
+  return derived(t, 'mul', [blocked, some], { shape: blocked.shape, dtype: 'byte' });
+}
+
+export interface DecoderLayerInputs {
+  /** Q×B×C. */
+  readonly queries: Tensor;
+  readonly queryPositions: Tensor;
+  /** N×B×C. */
+  readonly memory: Tensor;
+  readonly memoryPositions: Tensor;
+  readonly blocked: Tensor;
+}
+
+/** Masked attention to one map, attention among queries, feed-forward; post-norm. */
+export function maskedDecoderLayer(t: Tape, inputs: DecoderLayerInputs): Tensor {
+  const { queries, queryPositions, memory, memoryPositions, blocked } = inputs;
+  return t.call('layers', [queries, queryPositions, memory, blocked], () => {
+    const asked = add(t, queries, queryPositions);
+    const known = add(t, memory, memoryPositions);
+    const seen = multiHeadAttention(
+      t,
+      { query: asked, key: known, value: memory, mask: { kind: 'scores', source: blocked } },
+      { heads: HEADS },
+    );
+    const first = layerNorm(t, add(t, queries, seen));
+    const { output, weights } = querySelfAttention(t, first, queryPositions);
+    const second = layerNorm(t, add(t, first, output));
+    const wide = relu(t, linear(t, second, FEEDFORWARD), false);
+    const out = layerNorm(t, add(t, second, linear(t, wide, CHANNELS)));
+    t.keep(second, weights);
+    return out;
+  });
+}
+
+/** B×N×C → B×h×N×d as a copy. */
+function split(t: Tape, x: Tensor): Tensor {
+  const [batch = 1, count = 1] = x.shape;
+  return contiguous(t, transpose(t, reshape(t, x, [batch, count, HEADS, CHANNELS / HEADS]), 1, 2));
+}
+
+/** Mask2FormerAttention, DetrAttention: written out, on Q×B×C turned to B×Q×C. */
+function querySelfAttention(t: Tape, x: Tensor, positions: Tensor): { output: Tensor; weights: Tensor } {
+  const [count = 1, batch = 1] = x.shape;
+  return t.call('self_attn', [x, positions], () => {
+    const original = permute(t, x, [1, 0, 2]);
+    const placed = add(t, original, permute(t, positions, [1, 0, 2]));
+    const scaled = scale(t, linear(t, placed, CHANNELS));
+    const flat = (y: Tensor): Tensor => reshape(t, y, [batch * HEADS, count, CHANNELS / HEADS]);
+    const key = flat(split(t, linear(t, placed, CHANNELS)));
+    const value = flat(split(t, linear(t, original, CHANNELS)));
+    const query = flat(split(t, scaled));
+    t.keep(scaled);
+    const weights = softmax(t, bmm(t, query, transpose(t, key, 1, 2)));
+    const attended = bmm(t, weights, value);
+    const apart = transpose(t, reshape(t, attended, [batch, HEADS, count, CHANNELS / HEADS]), 1, 2);
+    const merged = reshape(t, apart, [batch, count, CHANNELS]);
+    const output = permute(t, linear(t, merged, CHANNELS), [1, 0, 2]);
+    t.keep(placed, key, value, query, weights);
+    return { output, weights };
+  });
+}
+
+/** One row of a learned table for every image: Q×C → Q×B×C. */
+export function repeatedQueries(t: Tape, table: Tensor, batch: number): Tensor {
+  const [count = 1, channels = 1] = table.shape;
+  return repeat(t, reshape(t, table, [count, 1, channels]), [1, batch, 1]);
+}
