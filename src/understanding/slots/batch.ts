@@ -148,8 +148,11 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** "bs 2x4 卡". */
-const TIMES_CARDS = new RegExp(`${BATCH_WORD}${LINKS}(\\d{1,4}) ?x ?(\\d{1,3}) ?(?:张|块)?(?:卡|gpus?|cards?)`, 'g');
+/** "bs 2x4 卡", "2 img/gpu x 8". */
+const TIMES_CARDS = new RegExp(
+  `${BATCH_WORD}${LINKS}(\\d{1,4}) ?x ?(\\d{1,3}) ?(?:张|块)?(?:卡|gpus?|cards?)|(?<![\\d.x])(\\d{1,4})${PER_GPU} ?x ?(\\d{1,3})(?![\\dx])`,
+  'g',
+);
 
 /** "8 gpus x 2", "8卡x2", "4 GPU × 每卡2": the second number is per GPU. */
 const CARDS_TIMES =
@@ -181,7 +184,7 @@ export function readBatch(reading: Reading): Pick<Slots, 'batchSize' | 'batchSco
     return { value: { size, scope: 'per_gpu', gpus }, rank: 6, start: found.start, end: found.end };
   });
   const swapped = take(reading, TIMES_CARDS).map((found): Candidate<Batch> => {
-    const [size = 0, gpus = 0] = found.groups.map(Number);
+    const [size = 0, gpus = 0] = found.groups.filter((group) => group !== '').map(Number);
     return { value: { size, scope: 'per_gpu', gpus }, rank: 6, start: found.start, end: found.end };
   });
   const candidates = [...times, ...swapped, ...RULES.flatMap((rule) => readRule(reading, rule))];
