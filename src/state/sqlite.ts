@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { Kysely, SqliteDialect } from 'kysely';
+import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
 import Database from 'libsql';
 import { z } from 'zod';
 import { migrate } from './migrate.ts';
@@ -52,7 +52,7 @@ async function openOn(raw: Database.Database, { where, now }: { where: string; n
     raw.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
     raw.exec('pragma journal_mode = wal');
     raw.exec('pragma synchronous = normal');
-    const database = new Kysely<Tables>({ dialect: new SqliteDialect({ database: raw }) });
+    const database = new Kysely<Tables>({ dialect: new SqliteDialect({ database: withPreparedOnce(raw) }) });
     await upgrade(database);
     dropClaimsOfEndedProcesses(raw);
     const close = async (): Promise<void> => {
@@ -70,6 +70,23 @@ async function openOn(raw: Database.Database, { where, now }: { where: string; n
     raw.close();
     throw error;
   }
+}
+
+const maximumStatements = 100;
+
+/** Kysely prepares a statement for every call; the few texts we have are prepared once. */
+function withPreparedOnce(raw: Database.Database): SqliteDatabase {
+  const statements = new Map<string, SqliteStatement>();
+  return {
+    prepare(text) {
+      const known = statements.get(text);
+      if (known !== undefined) return known;
+      const statement = raw.prepare(text);
+      if (statements.size < maximumStatements) statements.set(text, statement);
+      return statement;
+    },
+    close: () => raw.close(),
+  };
 }
 
 /** SQLite's migrator takes no lock: when another process was faster, a second look finds its work done. */
