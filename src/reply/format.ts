@@ -18,13 +18,14 @@ export function gibNumber(amount: number): string {
   return amount.toFixed(size < 0.95 && size > 0 ? 2 : 1);
 }
 
+// Made once: a formatter costs a hundred times what it takes to use it.
+const wholeAmount = new Intl.NumberFormat('en-US', { minimumFractionDigits: 0, maximumFractionDigits: 0 });
+const centsAmount = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
 /** "¥10.09", "$1.40", "¥5,000": whole amounts without decimals. */
 export function money(amount: number, currency: 'CNY' | 'USD'): string {
   const whole = Number.isInteger(amount) || amount >= 1_000;
-  const text = amount.toLocaleString('en-US', {
-    minimumFractionDigits: whole ? 0 : 2,
-    maximumFractionDigits: whole ? 0 : 2,
-  });
+  const text = (whole ? wholeAmount : centsAmount).format(amount);
   return `${currency === 'CNY' ? '¥' : '$'}${text}`;
 }
 
