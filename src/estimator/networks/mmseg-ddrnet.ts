@@ -28,9 +28,7 @@ interface Branches {
 function exchange(
   t: Tape,
   { context, spatial }: Branches,
-  channels: number,
-  stage: 1 | 2,
-  size: readonly [number, number],
+  { channels, stage, size }: { channels: number; stage: 1 | 2; size: readonly [number, number] },
 ): Branches {
   const compressed = convBlock(t, `compression_${stage}`, relu(t, context, false), {
     ...plain,
@@ -70,7 +68,7 @@ function ddrnetMaps(t: Tape, image: Tensor, channels: number): readonly Tensor[]
     blocks: 2,
   });
   t.keep(stem);
-  const three = exchange(t, { context: context3, spatial: spatial3 }, channels, 1, size);
+  const three = exchange(t, { context: context3, spatial: spatial3 }, { channels, stage: 1, size });
   const early = t.training ? [clone(t, three.spatial)] : [];
   const context4 = residualStage(t, 'context_branch_layers.1', relu(t, three.context, false), {
     kind: 'basic',
@@ -83,7 +81,7 @@ function ddrnetMaps(t: Tape, image: Tensor, channels: number): readonly Tensor[]
     planes: 2 * channels,
     blocks: 2,
   });
-  const four = exchange(t, { context: context4, spatial: spatial4 }, channels, 2, size);
+  const four = exchange(t, { context: context4, spatial: spatial4 }, { channels, stage: 2, size });
   const spatial5 = residualStage(t, 'spatial_branch_layers.2', relu(t, four.spatial, false), {
     kind: 'bottleneck',
     planes: 2 * channels,

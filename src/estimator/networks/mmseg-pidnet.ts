@@ -33,8 +33,12 @@ const plain = { activation: 'none' } as const;
 const complement = scale;
 
 /** Pixel attention: how alike both branches are decides how they are mixed. */
-function pixelAttention(t: Tape, name: string, precise: Tensor, coarse: Tensor, width: number): Tensor {
-  return t.call(name, [precise, coarse], () => {
+function pixelAttention(
+  t: Tape,
+  { precise, coarse }: { precise: Tensor; coarse: Tensor },
+  { stage, width }: { stage: number; width: number },
+): Tensor {
+  return t.call(`pag_${stage}`, [precise, coarse], () => {
     const size = sizeOf(precise);
     const left = resize(t, convBlock(t, 'f_i', coarse, { ...plain, out: width, kernel: 1 }), size);
     const right = convBlock(t, 'f_p', precise, { ...plain, out: width, kernel: 1 });
@@ -90,7 +94,7 @@ function detailStage(t: Tape, x: Tensor, stage: 0 | 1 | 2, v: Variant): Tensor {
 function exchange(t: Tape, b: Branches, stage: 1 | 2, v: Variant): Branches {
   const { channels } = v;
   const compressed = convBlock(t, `compression_${stage}`, b.integral, { ...plain, out: 2 * channels, kernel: 1 });
-  const precise = pixelAttention(t, `pag_${stage}`, b.precise, compressed, channels);
+  const precise = pixelAttention(t, { precise: b.precise, coarse: compressed }, { stage, width: channels });
   const width = stage === 1 && v.stemBlocks === 2 ? channels : 2 * channels;
   const difference = convBlock(t, `diff_${stage}`, b.integral, { ...plain, out: width, kernel: 3, padding: 1 });
   const detail = addInPlace(t, b.detail, resize(t, difference, sizeOf(b.detail)));
