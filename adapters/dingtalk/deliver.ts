@@ -2,7 +2,7 @@ import { AppError } from '../../src/errors.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
 import type { DingtalkAddress } from './receive.ts';
 import type { DingtalkMessage } from './render.ts';
-import { type AccessToken, isTrustedWebhook, openApiError, postJson, reasonOf } from './web.ts';
+import { type AccessToken, openApiError, postJson, reasonOf } from './web.ts';
 
 /** `errcode` of webhooks: https://open.dingtalk.com/document/orgapp/custom-robot-access, checked 2026-11-30. */
 const webhookGone: ReadonlySet<string> = new Set(['300001', '400101']);
@@ -12,7 +12,7 @@ const contentRefused = /^43010\d$/u;
 export interface Courier {
   readonly config: DingtalkAdapterConfig;
   readonly address: DingtalkAddress;
-  /** Opened; null when there is none or it has expired. */
+  /** Opened and checked; null when there is none, it has expired or leads elsewhere. */
   readonly webhook: string | null;
   readonly token: AccessToken;
   /** The same for every attempt at one message. */
@@ -32,12 +32,11 @@ export async function deliverMessage(courier: Courier, message: DingtalkMessage)
 }
 
 async function viaWebhook(courier: Courier, url: string, message: DingtalkMessage): Promise<Outcome> {
-  if (!isTrustedWebhook(url, courier.config)) {
-    throw new AppError('platform-refused', 'the session webhook points outside DingTalk');
-  }
   const rich = await post(url, webhookBody(courier, message));
   if (!contentRefused.test(rich)) return outcomeOf(rich);
-  return outcomeOf(await post(url, { msgtype: 'text', text: { content: message.plain }, ...common(courier) }));
+  const { isGroup, staffId } = courier.address;
+  const content = isGroup && staffId !== null ? `@${staffId} ${message.plain}` : message.plain;
+  return outcomeOf(await post(url, { msgtype: 'text', text: { content }, ...common(courier) }));
 }
 
 async function post(url: string, body: unknown): Promise<string> {

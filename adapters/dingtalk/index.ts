@@ -8,7 +8,7 @@ import { Desk } from './desk.ts';
 import { dingtalkLimits } from './limits.ts';
 import { dingtalkAddress } from './receive.ts';
 import { type DingtalkMessage, renderReply } from './render.ts';
-import { AccessToken } from './web.ts';
+import { AccessToken, isTrustedWebhook } from './web.ts';
 
 export type { DingtalkAdapterConfig } from './config.ts';
 
@@ -23,8 +23,11 @@ export function createDingtalkAdapter(
   const token = new AccessToken(config, context.now);
   const send = (place: Address, message: DingtalkMessage, delivery?: Delivery): Promise<void> => {
     const address = dingtalkAddress.parse(place);
-    const current = address.webhook !== null && address.webhookExpiresAt > context.now();
-    const webhook = current ? (seal.open(address.webhook ?? '') ?? null) : null;
+    const isCurrent = address.webhookExpiresAt === 0 || address.webhookExpiresAt > context.now();
+    const opened = isCurrent ? seal.open(address.webhook ?? '') : undefined;
+    const webhook = opened !== undefined && isTrustedWebhook(opened, config) ? opened : null;
+    if (opened !== undefined && webhook === null)
+      context.logger.warn({}, 'a session webhook outside the platform is not used');
     return deliverMessage({ config, address, webhook, token, key: delivery?.key }, message);
   };
   const desk = new Desk({ context, seal, send, keepMs: config.retentionDays * dayMs });

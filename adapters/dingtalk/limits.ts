@@ -27,6 +27,7 @@ const zeroWidthSpace = '\u200B';
 /** Plain text inside the platform's Markdown: no marks, tags, links into the client or mentions come out of it. */
 export function escapeMarkdown(text: string): string {
   return text
+    .replace(/[^\P{Cc}\n]/gu, ' ')
     .replace(/[\\`*[\]~|]/gu, '\\$&')
     .replace(/(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])/gu, '\\_')
     .replaceAll('<', '&lt;')

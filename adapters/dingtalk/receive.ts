@@ -18,7 +18,7 @@ const robotMessage = z.looseObject({
   senderStaffId: optionalText,
   isInAtList: z.boolean().nullish().catch(undefined),
   sessionWebhook: optionalText,
-  sessionWebhookExpiredTime: z.number().nullish().catch(undefined),
+  sessionWebhookExpiredTime: z.coerce.number().nullish().catch(undefined),
   errorCode: z.union([z.number(), z.string()]).nullish().catch(undefined),
   text: anything,
   content: anything,
@@ -45,6 +45,7 @@ export const dingtalkAddress = z.object({
   staffId: z.string().nullable(),
   /** Sealed: it lets anybody write into the chat for 90 minutes. */
   webhook: z.string().nullable(),
+  /** Epoch milliseconds; 0 when the platform did not tell. */
   webhookExpiresAt: z.number(),
 });
 export type DingtalkAddress = z.infer<typeof dingtalkAddress>;

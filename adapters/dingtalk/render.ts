@@ -149,7 +149,11 @@ function buttonOf({ label, say }: Choice): Button {
   };
 }
 
-const oneLine = (text: string): string => text.toWellFormed().replace(/\s+/gu, ' ').trim();
+const oneLine = (text: string): string =>
+  text
+    .toWellFormed()
+    .replace(/[\s\p{Cc}]+/gu, ' ')
+    .trim();
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Accepted, AcceptOutcome, Adapter, AdapterContext, Logger } from '../../../adapters/adapter.ts';
 import { type DingtalkAdapterConfig, dingtalkEnvSchema } from '../../../adapters/dingtalk/config.ts';
 import { createDingtalkAdapter } from '../../../adapters/dingtalk/index.ts';
@@ -77,9 +78,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const working = new Set<Promise<void>>();
   const tails = new Map<string, Promise<void>>();
   const work = async (item: Accepted): Promise<void> => {
-    const { messageId, conversationId } = item.message;
-    const delivery = { key: `key-${messageId}`, conversationId, repeated: false };
-    await bench.adapter.deliver(item.address, bench.reply(item), delivery);
+    await bench.adapter.deliver(item.address, bench.reply(item), { key: randomUUID(), repeated: false });
   };
   const context: AdapterContext = {
     async accept(item) {
