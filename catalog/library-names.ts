@@ -23,8 +23,24 @@ export function findDatasetIn(
   return named.length > 1 ? { ambiguous: named } : named[0];
 }
 
+/** Remembers results by text: the catalogue's names are few and asked for with every recommendation. */
+function remembered<T>(compute: (text: string) => T): (text: string) => T {
+  const known = new Map<string, T>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    if (known.size >= MOST_REMEMBERED) known.clear();
+    const value = compute(text);
+    known.set(text, value);
+    return value;
+  };
+}
+
+/** More than the catalogue holds; a message can bring others, which must not pile up. */
+const MOST_REMEMBERED = 4_096;
+
 /** `DeepLabV3+` → `deeplabv3plus`, `U-Net + FCN` → `unet`, `Mask R-CNN FPN` → `maskrcnn`: the canonical names of models. */
-export function canonicalMethod(method: string): string {
+export const canonicalMethod = remembered((method) => {
   const bare = method.replace(/\(.*?\)/g, '').trim();
   const first = bare.split(' + ')[0] ?? bare;
   const key = first
@@ -33,7 +49,7 @@ export function canonicalMethod(method: string): string {
     .replace(/\+/g, 'plus')
     .replace(/[^a-z0-9]/g, '');
   return METHODS.find(([prefix]) => key.startsWith(prefix))?.[1] ?? key;
-}
+});
 
 const METHODS = [
   ['maskrcnn', 'maskrcnn'],
@@ -63,7 +79,7 @@ const BACKBONES: readonly (readonly [RegExp, string])[] = [
 const SIZE_WORDS: Readonly<Record<string, string>> = { tiny: 't', small: 's', base: 'b', large: 'l' };
 
 /** `R-50-D8` → `resnet50`, `HRNetV2p-W48` → `hrnet-w48`, `Swin-T` → `swin-t`: the canonical names of backbones. */
-export function canonicalBackbone(backbone: string): string {
+export const canonicalBackbone = remembered((backbone) => {
   const key = backbone
     .toLowerCase()
     .replace(/_/g, '-')
@@ -76,10 +92,10 @@ export function canonicalBackbone(backbone: string): string {
     });
   }
   return key;
-}
+});
 
 /** `FCN ResNet`, `smp.FPN, smp.Unet and the rest`, `Swin + UPerNet/ViT`: the canonical names inside a recipe's family text. */
-function methodsOf(family: string): readonly string[] {
+const methodsOf = remembered((family): readonly string[] => {
   const words = family
     .replace(/Mask R-CNN/g, 'MaskRCNN')
     .replace(/Semantic FPN/g, 'SemanticFPN')
@@ -87,7 +103,7 @@ function methodsOf(family: string): readonly string[] {
   return words
     .map((word) => canonicalMethod(word.replace(/^smp\./, '')))
     .flatMap((name) => [name, name.replace(/\d$/, '')]);
-}
+});
 
 /** Recipes of a library for a model family on a data set; without one, the family's in other libraries, then the library's. */
 export function recipesIn(
