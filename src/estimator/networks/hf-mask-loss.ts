@@ -34,11 +34,11 @@ export function hfMaskLosses(t: Tape, prediction: HfMaskPrediction, truth: HfMas
 
 /** Number of objects, at least 1. */
 export function objectCount(t: Tape): Tensor {
-  const count = derived(t, 'to', [], { shape: [], dtype: 'float' });
-  return derived(t, 'clamp', [derived(t, 'div', [count], { shape: [], dtype: 'float' })], {
-    shape: [],
-    dtype: 'float',
-  });
+  const scalar = { shape: [], dtype: 'float' } as const;
+  const count = derived(t, 'to', [], scalar);
+  const clamped = derived(t, 'clamp', [derived(t, 'div', [count], scalar)], scalar);
+  t.keep(count);
+  return clamped;
 }
 
 /** Cross entropy over all queries; those without an object get the last class. */

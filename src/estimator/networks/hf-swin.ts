@@ -2,8 +2,6 @@ import { gelu } from '../tape/ops-activation.ts';
 import {
   add,
   clone,
-  concat,
-  constant,
   contiguous,
   expand,
   flatten,
@@ -21,6 +19,7 @@ import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';
 import { sizeOf } from './blocks.ts';
 import { fromHeads, hfAttention, toHeads } from './hf-attention.ts';
+import { merge, partition, patchMerging, type Size, shiftMask } from './hf-swin-windows.ts';
 import { padToMultiple } from './patches.ts';
 import { relativePositionBias } from './relative-position-bias.ts';
 
@@ -33,8 +32,6 @@ export interface HfSwinOptions {
   readonly attention: AttentionKind;
   readonly checkpoint: boolean;
 }
-
-type Size = readonly [number, number];
 
 /** [width, blocks, heads] of the Swin checkpoints that transformers' segmentation models use. */
 export const HF_SWINS: Readonly<Record<string, readonly [number, readonly number[], readonly number[]]>> = {
@@ -179,36 +176,6 @@ function windowBranch(t: Tape, x: Tensor, layer: Layer): { tokens: Tensor; weigh
   return { tokens: reshape(t, cropped, [batch, size[0] * size[1], channels]), weights };
 }
 
-function partition(t: Tape, x: Tensor, window: number): Tensor {
-  const [batch = 1, height = 1, width = 1, channels = 1] = x.shape;
-  const split = reshape(t, x, [batch, height / window, window, width / window, window, channels]);
-  return contiguous(t, transpose(t, split, 2, 3));
-}
-
-function merge(t: Tape, x: Tensor, { batch, padded, window }: { batch: number; padded: Size; window: number }): Tensor {
-  const channels = x.shape[2] ?? 1;
-  const grid = reshape(t, x, [batch, padded[0] / window, padded[1] / window, window, window, channels]);
-  return reshape(t, contiguous(t, transpose(t, grid, 2, 3)), [batch, padded[0], padded[1], channels]);
-}
-
-/** nW×N×N in fp32, computed anew in every shifted layer. */
-function shiftMask(t: Tape, [height, width]: Size, window: number): Tensor {
-  const count = (height / window) * (width / window);
-  const shape = [count, window * window, window * window];
-  const regions = constant(t, 'add', [1, height, width, 1], 'long');
-  const image = constant(t, 'to', [1, height, width, 1], 'float');
-  t.keep(regions);
-  const windows = constant(t, 'clone', [count, window * window], 'float');
-  const difference = constant(t, 'sub', shape, 'float');
-  const unequal = constant(t, 'ne', shape, 'byte');
-  const filled = constant(t, 'masked_fill', shape, 'float');
-  t.keep(unequal);
-  const equal = constant(t, 'eq', shape, 'byte');
-  const mask = constant(t, 'masked_fill', shape, 'float');
-  t.keep(image, windows, difference, filled, equal);
-  return mask;
-}
-
 function attention(
   t: Tape,
   x: Tensor,
@@ -237,15 +204,4 @@ function spreadMask(t: Tape, mask: Tensor, x: Tensor): Tensor {
   const batch = (x.shape[0] ?? 1) / windows;
   const broadcast = expand(t, reshape(t, mask, [1, windows, 1, tokens, tokens]), [batch, windows, 1, tokens, tokens]);
   return reshape(t, broadcast, [batch * windows, 1, tokens, tokens]);
-}
-
-/** Rows and columns interleaved by four strided slices that are joined. */
-function patchMerging(t: Tape, x: Tensor, size: Size): Tensor {
-  const [batch = 1, , channels = 1] = x.shape;
-  const even: Size = [2 * Math.ceil(size[0] / 2), 2 * Math.ceil(size[1] / 2)];
-  const view = reshape(t, x, [batch, size[0], size[1], channels]);
-  const map = even[0] === size[0] && even[1] === size[1] ? view : pad(t, view, [batch, even[0], even[1], channels]);
-  const parts = Array.from({ length: 4 }, () => slice(t, slice(t, map, 1, even[0] / 2), 2, even[1] / 2));
-  const joined = reshape(t, concat(t, parts, -1), [batch, -1, 4 * channels]);
-  return linear(t, layerNorm(t, joined), 2 * channels, { bias: false });
 }

@@ -2,6 +2,7 @@ import type { ModelSpec } from '../workload.ts';
 import { hfBeitNetworks } from './hf-beit-segmentation.ts';
 import { hfDpt } from './hf-dpt.ts';
 import { hfMask2Former } from './hf-mask2former.ts';
+import { hfMaskFormer } from './hf-maskformer.ts';
 import { hfMobileNetV2 } from './hf-mobilenet-v2.ts';
 import { hfMobileVit } from './hf-mobilevit.ts';
 import { hfMobileVitV2 } from './hf-mobilevit-v2.ts';
@@ -81,6 +82,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...hfMobileVit,
   ...hfMobileVitV2,
   ...hfMask2Former,
+  ...hfMaskFormer,
   ...hfSegformer,
   ...hfUpernet,
   ...maskRcnnNetworks,
