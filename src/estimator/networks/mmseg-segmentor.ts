@@ -31,7 +31,9 @@ export function encoderDecoder(build: (run: Run) => Segmentor): Network {
       const options = { loss: w.loss, ...(model.hardPixels === undefined ? {} : { hardPixels: model.hardPixels }) };
       const decodeLosses = model.decodeLosses ?? plainTraining(model.decodeHead, options);
       const parts = [t.within('decode_head', () => decodeLosses(t, features, target))];
-      const auxiliary = model.auxiliaryLosses ?? model.auxiliaryHeads.map((head) => plainTraining(head, {}));
+      // Cross entropy of a single class is constant: whoever trains one class changes the loss of every head.
+      const side = w.numClasses === 1 ? { loss: w.loss } : {};
+      const auxiliary = model.auxiliaryLosses ?? model.auxiliaryHeads.map((head) => plainTraining(head, side));
       auxiliary.forEach((train, index) => {
         const name = auxiliary.length === 1 ? 'auxiliary_head' : `auxiliary_head.${index}`;
         parts.push(t.within(name, () => train(t, features, target)));
