@@ -1,3 +1,4 @@
+import { AppError } from '../../errors.ts';
 import { add } from '../tape/ops-core.ts';
 import { diceLoss } from '../tape/ops-dice.ts';
 import { binaryCrossEntropy, crossEntropy } from '../tape/ops-loss.ts';
@@ -23,9 +24,20 @@ export function plainTarget({ t, w }: Run): Tensor {
 
 /** The loss as plain training scripts write it; the logits are held until all its terms are done. */
 export function plainLoss(t: Tape, logits: Tensor, target: Tensor, w: Workload): Tensor {
+  checkSizes(logits, target);
   const loss = t.within('loss', () => lossTerms(t, logits, target, w));
   t.keep(logits);
   return loss;
+}
+
+/** A loss between maps of different sizes raises (smp.FPN with four encoder stages enlarges too much, for one). */
+function checkSizes(logits: Tensor, target: Tensor): void {
+  const [height, width] = logits.shape.slice(-2);
+  const [wantedHeight, wantedWidth] = target.shape.slice(-2);
+  if (height === wantedHeight && width === wantedWidth) return;
+  throw new AppError('unsupported-combination', 'the logits do not have the size of the target', {
+    details: { logits: `${height}×${width}`, target: `${wantedHeight}×${wantedWidth}` },
+  });
 }
 
 function lossTerms(t: Tape, logits: Tensor, target: Tensor, w: Workload): Tensor {

@@ -95,7 +95,7 @@ function plusDecoder(t: Tape, features: readonly Tensor[], options: AsppOptions 
 export const smpDeeplabNetworks: Readonly<Record<string, Network>> = {
   'smp/deeplabv3': smpModel((run) => {
     const options = asppOptions(run, false);
-    const request = encoderRequest(run, { depth: 5, outputStride: 8 });
+    const request = encoderRequest(run, { depth: 5, outputStrides: [8, 16] });
     const factor = request.depth <= 3 ? 2 ** request.depth : request.outputStride;
     return {
       request,
@@ -111,7 +111,7 @@ export const smpDeeplabNetworks: Readonly<Record<string, Network>> = {
     };
   }),
   'smp/deeplabv3plus': smpModel((run) => {
-    const request = encoderRequest(run, { depth: 5, outputStride: 16 });
+    const request = encoderRequest(run, { depth: 5, outputStrides: [16, 8] });
     if (request.depth < 3) throw unsupported(run.spec, 'DeepLabV3Plus needs a depth of at least 3');
     const factor = request.outputStride === 16 && request.depth > 3 ? 4 : 2;
     const options = { ...asppOptions(run, true), factor };

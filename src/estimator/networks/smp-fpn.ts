@@ -64,7 +64,7 @@ function decoder(t: Tape, features: readonly Tensor[], options: FpnOptions): Ten
 export const smpFpnNetworks: Readonly<Record<string, Network>> = {
   'smp/fpn': smpModel((run) => {
     const { spec } = run;
-    const request = encoderRequest(run, { depth: 5, outputStride: 32 });
+    const request = encoderRequest(run, { depth: 5, outputStrides: [32] });
     if (request.depth < 3) throw unsupported(spec, 'FPN needs a depth of at least 3');
     const options: FpnOptions = {
       pyramid: optionNumber(spec, 'decoderPyramidChannels', 256),

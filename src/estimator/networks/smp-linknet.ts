@@ -41,7 +41,7 @@ export const smpLinknetNetworks: Readonly<Record<string, Network>> = {
   'smp/linknet': smpModel((run) => {
     if (run.spec.backbone?.startsWith('mit_b')) throw unsupported(run.spec, 'MiT encoders are not supported');
     const norm = decoderNorm(run.spec);
-    const request = encoderRequest(run, { depth: 5, outputStride: 32 });
+    const request = encoderRequest(run, { depth: 5, outputStrides: [32] });
     return { request, decoder: (t, features) => decoder(t, features, norm), kernel: 1, upsampling: 1 };
   }),
 };

@@ -77,7 +77,7 @@ function decoder(t: Tape, features: readonly Tensor[], options: DecoderOptions &
 /** `smp.MAnet`: B×C×H×W → B×classes×H×W. */
 export const smpManetNetworks: Readonly<Record<string, Network>> = {
   'smp/manet': smpModel((run) => {
-    const request = encoderRequest(run, { depth: 5, outputStride: 32 });
+    const request = encoderRequest(run, { depth: 5, outputStrides: [32] });
     const options = {
       ...decoderOptions(run, request.depth),
       attention: false,

@@ -41,16 +41,22 @@ export function smpModel(build: (run: Run) => SmpParts): Network {
   });
 }
 
-/** `encoder_depth` and `encoder_output_stride`, with the constructor's defaults. */
-export function encoderRequest({ spec, w }: Run, defaults: EncoderRequest): EncoderRequest {
-  const stride = w.outputStride ?? optionNumber(spec, 'encoderOutputStride', defaults.outputStride);
-  if (stride !== 8 && stride !== 16 && stride !== 32) throw unsupported(spec, `output stride ${stride}`);
+export interface RequestRules {
+  readonly depth: number;
+  /** Output strides the constructor takes, its default first; 32 is the encoder as it is. */
+  readonly outputStrides: readonly EncoderRequest['outputStride'][];
+}
+
+/** `encoder_depth` and `encoder_output_stride`, with the constructor's defaults and limits. */
+export function encoderRequest({ spec, w }: Run, rules: RequestRules): EncoderRequest {
+  const depth = optionNumber(spec, 'encoderDepth', rules.depth);
+  const [usual = 32] = rules.outputStrides;
+  const wanted = w.outputStride ?? optionNumber(spec, 'encoderOutputStride', usual);
+  const natural = wanted === 2 ** depth && !rules.outputStrides.some((stride) => stride === wanted);
+  const outputStride = natural ? usual : rules.outputStrides.find((stride) => stride === wanted);
+  if (outputStride === undefined) throw unsupported(spec, `output stride ${wanted}`);
   const imageSize = optionNumber(spec, 'imgSize', 0);
-  return {
-    depth: optionNumber(spec, 'encoderDepth', defaults.depth),
-    outputStride: stride,
-    ...(imageSize > 0 ? { imageSize } : {}),
-  };
+  return { depth, outputStride, ...(imageSize > 0 ? { imageSize } : {}) };
 }
 
 export function unsupported(spec: ModelSpec, reason: string): AppError {

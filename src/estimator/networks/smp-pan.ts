@@ -96,7 +96,7 @@ function decoder(t: Tape, features: readonly Tensor[], options: PanOptions): Ten
 export const smpPanNetworks: Readonly<Record<string, Network>> = {
   'smp/pan': smpModel((run) => {
     const { spec } = run;
-    const request = encoderRequest(run, { depth: 5, outputStride: 16 });
+    const request = encoderRequest(run, { depth: 5, outputStrides: [16, 32] });
     if (request.depth < 3) throw unsupported(spec, 'PAN needs a depth of at least 3');
     const stride = Math.min(request.outputStride, 2 ** request.depth);
     const smallest = Math.min(run.w.imageHeight, run.w.imageWidth);

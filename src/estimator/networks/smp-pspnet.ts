@@ -48,7 +48,7 @@ export const smpPspnetNetworks: Readonly<Record<string, Network>> = {
       dropout: optionNumber(spec, 'pspDropout', 0.2),
     };
     return {
-      request: encoderRequest(run, { depth: 3, outputStride: 32 }),
+      request: encoderRequest(run, { depth: 3, outputStrides: [32] }),
       decoder: (t, features) => decoder(t, features[features.length - 1] ?? t.input([1]), options),
       kernel: 3,
       upsampling: optionNumber(spec, 'upsampling', 8),

@@ -39,7 +39,7 @@ function decoder(t: Tape, features: readonly Tensor[], width: number): Tensor {
 export const smpSegformerNetworks: Readonly<Record<string, Network>> = {
   'smp/segformer': smpModel((run) => {
     const { spec } = run;
-    const request = encoderRequest(run, { depth: 5, outputStride: 32 });
+    const request = encoderRequest(run, { depth: 5, outputStrides: [32] });
     if (request.depth < 3) throw unsupported(spec, 'Segformer needs a depth of at least 3');
     const width = optionNumber(spec, 'decoderSegmentationChannels', 256);
     return {

@@ -70,7 +70,7 @@ function unetDecoder(t: Tape, features: readonly Tensor[], options: DecoderOptio
 /** `smp.Unet`: B×C×H×W → B×classes×H×W. */
 export const smpUnetNetworks: Readonly<Record<string, Network>> = {
   'smp/unet': smpModel((run) => {
-    const request = encoderRequest(run, { depth: 5, outputStride: 32 });
+    const request = encoderRequest(run, { depth: 5, outputStrides: [32] });
     const options = decoderOptions(run, request.depth);
     return {
       request,

@@ -56,7 +56,7 @@ function decoder(t: Tape, features: readonly Tensor[], options: DecoderOptions):
 export const smpUnetPlusPlusNetworks: Readonly<Record<string, Network>> = {
   'smp/unetplusplus': smpModel((run) => {
     if (run.spec.backbone?.startsWith('mit_b')) throw unsupported(run.spec, 'MiT encoders are not supported');
-    const request = encoderRequest(run, { depth: 5, outputStride: 32 });
+    const request = encoderRequest(run, { depth: 5, outputStrides: [32] });
     const options = decoderOptions(run, request.depth);
     return {
       request,

@@ -86,6 +86,8 @@ describe('what the library refuses is refused with a reason', () => {
     ["smp.DeepLabV3Plus('vgg16', classes=2)", 'a VGG encoder cannot be dilated'],
     ["smp.PAN('densenet121', classes=2)", 'nor can a DenseNet'],
     ["smp.DeepLabV3('tu-hrnet_w18', classes=2)", 'timm has no output stride for HRNet'],
+    ["smp.DeepLabV3('resnet34', classes=2, encoder_output_stride=32)", 'DeepLabV3 dilates to 8 or 16'],
+    ["smp.FPN('resnet34', classes=2, encoder_depth=4)", 'the logits are twice as large as the target'],
     ["smp.UnetPlusPlus('mit_b0', classes=2)", 'UnetPlusPlus has no MiT'],
     ["smp.Linknet('mit_b0', classes=2)", 'Linknet has no MiT'],
   ])('%s: %s', (model) => {
