@@ -1,16 +1,5 @@
 import { softmax } from '../tape/ops-activation.ts';
-import {
-  clone,
-  contiguous,
-  expand,
-  flatten,
-  permute,
-  reshape,
-  scale,
-  select,
-  split,
-  transpose,
-} from '../tape/ops-core.ts';
+import { clone, contiguous, expand, permute, reshape, scale, select, split, transpose } from '../tape/ops-core.ts';
 import { dropout, mean } from '../tape/ops-layers.ts';
 import { applyLinear, bmm, linear } from '../tape/ops-linear.ts';
 import { derived, maskedProduct } from '../tape/ops-masks.ts';
@@ -122,5 +111,3 @@ export function multiHeadAttention(t: Tape, inputs: AttentionInputs, options: Mu
     return out;
   });
 }
-
-export { flatten };

@@ -1,7 +1,7 @@
 import { preservedStrides } from './layout.ts';
-import { byteSize, cast, productsOf, toFloat, toHalf } from './ops-core.ts';
+import { byteSize, productsOf, toFloat, toHalf } from './ops-core.ts';
 import { emitFresh, freshRule, incoming, needsGradient } from './rules.ts';
-import { type BackwardRule, elements, roundToBlock, type Tensor } from './storage.ts';
+import { type BackwardRule, elements, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';
 
 export interface ConvOptions {
@@ -458,10 +458,3 @@ const resizeRule: BackwardRule = (walk, node, grads) => {
   const strides = channelsLast(input.shape, { shape: output.shape, strides: grad.strides });
   walk.emit(0, walk.fresh(input.shape, input.dtype, strides));
 };
-
-/** Cast by an explicit `.float()` or `.to(dtype)` of the original code. */
-export function convert(t: Tape, x: Tensor, dtype: 'float' | 'half'): Tensor {
-  return cast(t, x, dtype);
-}
-
-export const vectorBytes = (count: number): number => roundToBlock(4 * count);

@@ -1,5 +1,5 @@
 import { viewStrides } from './layout.ts';
-import { add, addInPlace, byteSize, contiguous, productsOf, reshape, toHalf, transpose } from './ops-core.ts';
+import { add, addInPlace, byteSize, productsOf, reshape, toHalf } from './ops-core.ts';
 import { emitFresh, freshRule, incoming } from './rules.ts';
 import { type BackwardRule, elements, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';
@@ -119,17 +119,3 @@ function batchProduct(t: Tape, held: readonly Tensor[], a: Tensor, b: Tensor): T
   if (a.requiresGrad) saved.push(b.storage);
   return t.result({ storage, shape, dtype: a.dtype }, { name: 'bmm', inputs: [a, b], saved, rule: freshRule });
 }
-
-/** B×N×C → B×h×N×(C/h) as attention code usually writes it: a view. */
-export function splitHeads(t: Tape, x: Tensor, heads: number): Tensor {
-  const [batch = 1, tokens = 1, channels = 1] = x.shape;
-  return transpose(t, reshape(t, x, [batch, tokens, heads, channels / heads]), 1, 2);
-}
-
-/** B×h×N×d → B×N×(h·d): a copy unless the layout already allows it. */
-export function mergeHeads(t: Tape, x: Tensor): Tensor {
-  const [batch = 1, heads = 1, tokens = 1, size = 1] = x.shape;
-  return reshape(t, transpose(t, x, 1, 2), [batch, tokens, heads * size]);
-}
-
-export { contiguous };
