@@ -1,6 +1,7 @@
 import type { ModelSpec } from '../workload.ts';
 import { hfBeitNetworks } from './hf-beit-segmentation.ts';
 import { hfDpt } from './hf-dpt.ts';
+import { hfEomt } from './hf-eomt.ts';
 import { hfMask2Former } from './hf-mask2former.ts';
 import { hfMaskFormer } from './hf-maskformer.ts';
 import { hfMobileNetV2 } from './hf-mobilenet-v2.ts';
@@ -23,11 +24,11 @@ import { semanticFpnNetworks } from './mmseg-fpn.ts';
 import { icnetNetworks } from './mmseg-icnet.ts';
 import { knetNetworks } from './mmseg-knet.ts';
 import { lrasppNetworks } from './mmseg-lraspp.ts';
+import { mask2formerNetworks } from './mmseg-mask2former.ts';
+import { maskformerNetworks } from './mmseg-maskformer.ts';
 import { ocrNetworks } from './mmseg-ocr.ts';
 import { pidnetNetworks } from './mmseg-pidnet.ts';
 import { pointRendNetworks } from './mmseg-pointrend.ts';
-import { mask2formerNetworks } from './mmseg-mask2former.ts';
-import { maskformerNetworks } from './mmseg-maskformer.ts';
 import { mmsegSegformer } from './mmseg-segformer.ts';
 import { mmsegSegmenter } from './mmseg-segmenter.ts';
 import { mmsegSegnext } from './mmseg-segnext.ts';
@@ -83,6 +84,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...hfMobileVitV2,
   ...hfMask2Former,
   ...hfMaskFormer,
+  ...hfEomt,
   ...hfSegformer,
   ...hfUpernet,
   ...maskRcnnNetworks,
