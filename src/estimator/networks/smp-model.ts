@@ -52,7 +52,7 @@ export function encoderRequest({ spec, w }: Run, rules: RequestRules): EncoderRe
   const depth = optionNumber(spec, 'encoderDepth', rules.depth);
   const [usual = 32] = rules.outputStrides;
   const wanted = w.outputStride ?? optionNumber(spec, 'encoderOutputStride', usual);
-  const natural = wanted === 2 ** depth && !rules.outputStrides.some((stride) => stride === wanted);
+  const natural = usual === 32 && wanted === 2 ** depth;
   const outputStride = natural ? usual : rules.outputStrides.find((stride) => stride === wanted);
   if (outputStride === undefined) throw unsupported(spec, `output stride ${wanted}`);
   const imageSize = optionNumber(spec, 'imgSize', 0);
