@@ -6,7 +6,7 @@ import { binaryCrossEntropy, crossEntropy } from '../tape/ops-loss.ts';
 import { classWeights, derived, dividedBy, focalLossKernel } from '../tape/ops-masks.ts';
 import { square, subtract } from '../tape/ops-reduce.ts';
 import { gridSample } from '../tape/ops-sample.ts';
-import { elements, type Tensor } from '../tape/storage.ts';
+import { type DType, elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type MaskTruth, match, POINTS } from './mask-matching.ts';
 import type { MaskPredictions } from './masked-attention-decoder.ts';
@@ -15,26 +15,28 @@ import type { MaskPredictions } from './masked-attention-decoder.ts';
 const OVERSAMPLED = 3 * POINTS;
 const UNCERTAIN = 0.75 * POINTS;
 
-export type MaskLossKind = 'points' | 'pixels';
+export interface MaskLossOptions {
+  /** `points`: Mask2Former, cross entropy and dice on sampled points; `pixels`: MaskFormer, focal loss and dice on whole masks. */
+  readonly by: 'points' | 'pixels';
+  /** Whose code: targets as int64 copies (mmdet 3.3), or as copies of all objects in the type of the masks (facebookresearch). */
+  readonly style: 'mmdet' | 'official';
+}
 
 interface Prediction {
   readonly classes: Tensor;
   readonly masks: Tensor;
 }
 
-/**
- * Losses of every prediction in the order of mmdet 3.3's dict: the last prediction's first. `points`: Mask2Former, cross
- * entropy and dice on sampled points; `pixels`: MaskFormer, focal loss and dice on masks of the image's size.
- */
+/** Losses of every prediction in the order of the original's dict: the last prediction's first. */
 export function maskLosses(
   t: Tape,
   predictions: MaskPredictions,
   truth: MaskTruth,
-  kind: MaskLossKind,
+  options: MaskLossOptions,
 ): readonly Tensor[] {
   const parts = predictions.classes.map((classes, index) => {
     const masks = predictions.masks[index] ?? classes;
-    return t.within('loss', () => predictionLoss(t, { classes, masks }, truth, kind));
+    return t.within('loss', () => predictionLoss(t, { classes, masks }, truth, options));
   });
   t.keep(...truth.masks, ...truth.labels, ...predictions.classes, ...predictions.masks);
   const [last] = parts.slice(-1);
@@ -45,25 +47,47 @@ function predictionLoss(
   t: Tape,
   { classes, masks }: Prediction,
   truth: MaskTruth,
-  kind: MaskLossKind,
+  options: MaskLossOptions,
 ): readonly Tensor[] {
-  const matched = match(t, { classes, masks, truth: truth.masks, by: kind });
+  const copies = options.style === 'mmdet';
+  const matched = match(t, { classes, masks, truth: truth.masks, by: options.by, copies });
   const [batch = 1, queries = 1] = classes.shape;
   const rows = batch * queries;
   const labels = derived(t, 'stack', matched.small, { shape: [rows], dtype: 'long' });
   const labelWeights = derived(t, 'stack', matched.small, { shape: [rows], dtype: 'long' });
-  const [, height = 1, width = 1] = truth.masks[0]?.shape ?? [];
-  const count = truth.masks.reduce((total, objects) => total + (objects.shape[0] ?? 0), 0);
-  const targets = derived(t, 'cat', matched.targets, { shape: [count, height, width], dtype: 'long' });
+  const targets = copies ? joined(t, matched.targets) : padded(t, truth.masks, { queries, dtype: masks.dtype });
   const weights = derived(t, 'stack', matched.small, { shape: [batch, queries], dtype: masks.dtype });
   const perClass = derived(t, 'new_tensor', [], { shape: [classes.shape[2] ?? 1], dtype: classes.dtype });
   const classification = classLoss(t, classes, { labels, labelWeights, perClass });
   const chosen = derived(t, 'gt', [weights], { shape: [batch, queries], dtype: 'byte' });
-  const [, , fineHeight = 1, fineWidth = 1] = masks.shape;
-  const selected = indexed(t, masks, [count, fineHeight, fineWidth], chosen);
-  const [mask, dice] = kind === 'points' ? pointLosses(t, selected, targets) : pixelLosses(t, selected, targets);
+  const [, , height = 1, width = 1] = masks.shape;
+  const selected = indexed(t, masks, [targets.shape[0] ?? 0, height, width], chosen);
+  const losses = options.by === 'points' ? pointLosses : pixelLosses;
+  const [mask, dice] = losses(t, selected, targets);
   t.keep(...matched.targets, ...matched.small, targets, labels, labelWeights, weights, perClass);
   return [classification, mask, dice];
+}
+
+function joined(t: Tape, targets: readonly Tensor[]): Tensor {
+  const [, height = 1, width = 1] = targets[0]?.shape ?? [];
+  return derived(t, 'cat', targets, { shape: [countOf(targets), height, width], dtype: 'long' });
+}
+
+/** Masks of all images in one padded tensor, in the type of the predictions, and the matched ones of them. */
+function padded(t: Tape, truth: readonly Tensor[], { queries, dtype }: { queries: number; dtype: DType }): Tensor {
+  const [, height = 1, width = 1] = truth[0]?.shape ?? [];
+  const shape = [countOf(truth), height, width];
+  const nested = derived(t, 'zeros', truth, { shape, dtype: 'byte' });
+  const valid = derived(t, 'ones', truth, { shape: [truth.length, height, width], dtype: 'byte' });
+  const all = derived(t, 'to', [nested], { shape, dtype });
+  const matched = truth.reduce((sum, objects) => sum + Math.min(queries, objects.shape[0] ?? 0), 0);
+  const taken = derived(t, 'index', [all], { shape: [matched, height, width], dtype });
+  t.keep(nested, valid);
+  return taken;
+}
+
+function countOf(masks: readonly Tensor[]): number {
+  return masks.reduce((sum, objects) => sum + (objects.shape[0] ?? 0), 0);
 }
 
 /** Class-weighted cross entropy over all queries, divided by the sum of the weights. */
@@ -96,12 +120,15 @@ function averaged(t: Tape, loss: Tensor, factor?: Tensor): Tensor {
   return scale(t, average);
 }
 
+function floating(t: Tape, x: Tensor): Tensor {
+  return x.dtype === 'float' ? x : derived(t, 'to', [x], { shape: x.shape, dtype: 'float' });
+}
+
 /** `1 − (2a + eps) / (b + c + eps)` on n×P probabilities: keeps probabilities and target. */
 function diceLoss(t: Tape, logits: Tensor, target: Tensor): Tensor {
   return t.call('loss_dice', [logits, target], () => {
     const probability = sigmoid(t, logits);
-    const wanted =
-      target.dtype === 'float' ? target : derived(t, 'to', [target], { shape: logits.shape, dtype: 'float' });
+    const wanted = reshape(t, floating(t, target), logits.shape);
     const both = sum(t, multiply(t, probability, wanted), [1], false);
     const predicted = sum(t, probability, [1], false);
     const present = derived(t, 'sum', [wanted], { shape: predicted.shape, dtype: 'float' });
@@ -118,7 +145,7 @@ function diceLoss(t: Tape, logits: Tensor, target: Tensor): Tensor {
 function pointLosses(t: Tape, masks: Tensor, targets: Tensor): readonly [Tensor, Tensor] {
   const [count = 1, height = 1, width = 1] = masks.shape;
   const points = uncertainPoints(t, masks);
-  const dense = derived(t, 'to', [targets], { shape: targets.shape, dtype: 'float' });
+  const dense = floating(t, targets);
   const wantedGrid = centred(t, points);
   const wanted = derived(t, 'grid_sampler_2d', [dense, wantedGrid], { shape: [count, POINTS], dtype: 'float' });
   t.keep(wantedGrid);

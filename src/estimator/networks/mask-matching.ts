@@ -49,10 +49,12 @@ export interface Matching {
   readonly truth: readonly Tensor[];
   /** How costs are computed: on random points, or on whole masks at the prediction's size. */
   readonly by: 'points' | 'pixels';
+  /** mmdet copies matched and other masks for a sampler; the official code only keeps indices. */
+  readonly copies: boolean;
 }
 
 /** Targets of one prediction: matched image by image on the host (the assignment does not change any size). */
-export function match(t: Tape, { classes, masks, truth, by }: Matching): Matched {
+export function match(t: Tape, { classes, masks, truth, by, copies }: Matching): Matched {
   const targets: Tensor[] = [];
   const small: Tensor[] = [];
   const sampled: Tensor[] = [];
@@ -63,16 +65,22 @@ export function match(t: Tape, { classes, masks, truth, by }: Matching): Matched
     const compared = by === 'points' ? samplePoints(t, predicted, objects) : shrink(t, predicted, objects);
     const assigned = derived(t, 'full', [], { shape: [2, 128], dtype: 'long' });
     costs(t, { scores, compared, by });
-    const taken = sample(t, predicted, objects);
-    const target = derived(t, 'index', [objects], { shape: objects.shape, dtype: 'long' });
+    if (copies) {
+      sampled.push(...sample(t, predicted, objects));
+      targets.push(derived(t, 'index', [objects], matchedPart(objects, predicted)));
+    }
     // Labels, label weights and mask weights of 100 queries: 1 KiB, 1 KiB, 512 B.
     small.push(derived(t, 'new_zeros', [], { shape: [320], dtype: 'long' }));
     t.keep(assigned, ...compared.held, compared.prediction, compared.truth);
-    targets.push(target);
-    sampled.push(...taken);
   }
   t.keep(...sampled, ...targets, ...small);
   return { targets, small };
+}
+
+/** At most as many objects are matched as there are queries. */
+function matchedPart(objects: Tensor, predicted: Tensor): Shaped {
+  const [count = 1, ...area] = objects.shape;
+  return { shape: [Math.min(count, predicted.shape[0] ?? count), ...area], dtype: 'long' };
 }
 
 interface Compared {
@@ -222,13 +230,37 @@ function diceCost(t: Tape, { prediction, truth }: Compared): Tensor[] {
 
 /** MaskPseudoSampler: copies of the matched and of the other predicted masks, and of the matched truth. */
 function sample(t: Tape, predicted: Tensor, objects: Tensor): Tensor[] {
-  const [count = 1] = objects.shape;
+  const part = matchedPart(objects, predicted);
+  const [count = 1] = part.shape;
   const [queries = 1, height = 1, width = 1] = predicted.shape;
   const dtype = predicted.dtype;
   const matched = derived(t, 'index', [predicted], { shape: [count, height, width], dtype });
-  const others = derived(t, 'index', [predicted], { shape: [Math.max(0, queries - count), height, width], dtype });
+  const others = derived(t, 'index', [predicted], { shape: [queries - count, height, width], dtype });
   // Indices of both, flags and the matched objects: 512 B, 1 KiB, 512 B, 512 B.
   const indices = derived(t, 'index', [], { shape: [320], dtype: 'long' });
-  const truth = derived(t, 'index', [objects], { shape: objects.shape, dtype: 'long' });
+  const truth = derived(t, 'index', [objects], part);
   return [matched, others, indices, truth];
+}
+
+/** Masks of instances as detectors get them: boxes and labels on the device; `mmdetection` brings the masks there itself. */
+export function truthOfInstances(t: Tape, objects: InstanceShape): MaskTruth {
+  const { images, count, height, width, widened } = objects;
+  const labels = Array.from({ length: images }, () => t.target([count], 'long'));
+  for (let image = 0; image < images; image += 1) t.target([count, 4], 'float');
+  const shape = [count, height, width];
+  const masks = labels.map(() => {
+    if (!widened) return t.target(shape, 'byte');
+    const raw = derived(t, 'to_tensor', [], { shape, dtype: 'byte' });
+    return derived(t, 'to', [raw], { shape, dtype: 'long' });
+  });
+  return { masks, labels };
+}
+
+export interface InstanceShape {
+  readonly images: number;
+  readonly count: number;
+  readonly height: number;
+  readonly width: number;
+  /** Bytes become int64 before they are used (MMDetection). */
+  readonly widened: boolean;
 }

@@ -55,7 +55,7 @@ function mask2former(run: Run): Segmentor {
     decodeLosses: (t, maps, label) => {
       const truth = truthFromLabels(t, label, w.instancesPerImage);
       const predictions = forward(t, maps);
-      return { losses: maskLosses(t, predictions, truth, 'points'), accuracies: [] };
+      return { losses: maskLosses(t, predictions, truth, { by: 'points', style: 'mmdet' }), accuracies: [] };
     },
     auxiliaryHeads: [],
   };

@@ -128,7 +128,10 @@ function maskformer(run: Run): Segmentor {
     decodeHead: (t, maps) => semanticMap(t, forward(t, maps, options), imageSize(maps)),
     decodeLosses: (t, maps, label) => {
       const truth = truthFromLabels(t, label, w.instancesPerImage);
-      return { losses: maskLosses(t, forward(t, maps, options), truth, 'pixels'), accuracies: [] };
+      return {
+        losses: maskLosses(t, forward(t, maps, options), truth, { by: 'pixels', style: 'mmdet' }),
+        accuracies: [],
+      };
     },
     auxiliaryHeads: [],
   };
