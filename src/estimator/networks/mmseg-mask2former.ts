@@ -5,6 +5,7 @@ import { bmm } from '../tape/ops-linear.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { deformablePixelDecoder } from './deformable-pixel-decoder.ts';
+import { imageSize } from './detr-mask-decoder.ts';
 import { maskLosses } from './mask-losses.ts';
 import { truthFromLabels } from './mask-matching.ts';
 import { type MaskPredictions, maskedAttentionDecoder } from './masked-attention-decoder.ts';
@@ -13,13 +14,13 @@ import { unknownBackbone } from './mmseg-names.ts';
 import { encoderDecoder, type Segmentor } from './mmseg-segmentor.ts';
 import { mmsegSwin } from './mmseg-swin.ts';
 import { type Network, optionNumber, type Run } from './network.ts';
-import { resnet } from './resnet.ts';
+import { type ResNetOptions, resnet } from './resnet.ts';
 
 /** Predictions after the first: decoder layers. */
 const LAYERS = 9;
 
 /** Plain-stem ResNet at stride 32, or Swin; `norm` as in the config of the family. */
-export function maskBackbone(run: Run, norm: 'batch' | 'untrained'): Backbone {
+export function maskBackbone(run: Run, norm: NonNullable<ResNetOptions['norm']>): Backbone {
   const swin = mmsegSwin(run);
   if (swin !== undefined) return swin;
   const plain = { ...run, spec: { ...run.spec, options: { ...run.spec.options, stem: 'v1' } } };
@@ -59,12 +60,6 @@ function mask2former(run: Run): Segmentor {
     },
     auxiliaryHeads: [],
   };
-}
-
-/** Image size that belongs to maps whose finest has a quarter of its side. */
-export function imageSize(maps: readonly Tensor[]): readonly [number, number] {
-  const [, , height = 1, width = 1] = maps[0]?.shape ?? [];
-  return [4 * height, 4 * width];
 }
 
 export const mask2formerNetworks: Readonly<Record<string, Network>> = {

@@ -30,8 +30,8 @@ export interface ResNetOptions {
     x: Tensor,
     middle: { readonly width: number; readonly stride: number; readonly dilation: number },
   ) => Tensor;
-  /** `untrained`: BatchNorm whose scale and shift get no gradient; `frozen`: an affine map with fixed statistics. */
-  readonly norm?: 'batch' | 'untrained' | 'frozen';
+  /** `untrained`: BatchNorm whose scale and shift get no gradient; `frozen`, `detectron2`: affine maps with fixed statistics. */
+  readonly norm?: 'batch' | 'untrained' | 'frozen' | 'detectron2';
   /** Checkpoint each block (mmcv's `with_cp`). */
   readonly checkpoint?: boolean;
   /** Stem and the first n stages are not trained; −1: everything is. */
@@ -70,7 +70,9 @@ export function resnet(
 }
 
 const norm = (t: Tape, x: Tensor, options: ResNetOptions): Tensor =>
-  options.norm === 'frozen' ? frozenBatchNorm(t, x) : t.freeze(options.norm === 'untrained', () => batchNorm(t, x));
+  options.norm === 'frozen' || options.norm === 'detectron2'
+    ? frozenBatchNorm(t, x, options.norm === 'detectron2')
+    : t.freeze(options.norm === 'untrained', () => batchNorm(t, x));
 
 /** The first convolutions, before pooling: half of the image's side. */
 export function resnetStem(t: Tape, x: Tensor, options: ResNetOptions): Tensor {

@@ -204,9 +204,9 @@ const normRule: BackwardRule = (walk, node) => {
 
 /**
  * Hand-written FrozenBatchNorm2d: `x * scale + bias` with four buffers; keeps only a C-vector, so the convolution's
- * output is released (torchvision, detectron2).
+ * output is released. torchvision promotes 16-bit maps to fp32; detectron2 casts the vectors instead (`keepsType`).
  */
-export function frozenBatchNorm(t: Tape, x: Tensor): Tensor {
+export function frozenBatchNorm(t: Tape, x: Tensor, keepsType = false): Tensor {
   const channels = x.shape[1] ?? 1;
   for (let index = 0; index < 4; index += 1) t.buffer([channels]);
   const vector = t.within('scale', () => {
@@ -215,7 +215,7 @@ export function frozenBatchNorm(t: Tape, x: Tensor): Tensor {
     return t.allocateBytes(4 * channels);
   });
   t.begin('mul', [x]);
-  const dtype = x.dtype === 'half' ? 'float' : x.dtype;
+  const dtype = x.dtype === 'half' && !keepsType ? 'float' : x.dtype;
   const product = t.allocate(x.shape, dtype);
   const scaled = t.result(
     { storage: product, shape: x.shape, dtype },
