@@ -43,7 +43,8 @@ const ENCODERS: EncoderTable = {
 };
 
 export function findEncoder(name: string): Encoder | undefined {
-  return ENCODERS[name] ?? (name.startsWith('tu-') ? ENCODERS[name.replace(/\.[\w.]+$/, '')] : undefined);
+  const plain = name.startsWith('tu-') ? name.replace(/\.[\w.]+$/, '') : name;
+  return Object.hasOwn(ENCODERS, plain) ? ENCODERS[plain] : undefined;
 }
 
 /** Names that begin like the given one, for a refusal that helps. */
