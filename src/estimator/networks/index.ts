@@ -1,4 +1,5 @@
 import type { ModelSpec } from '../workload.ts';
+import { detectionMaskNetworks } from './detection-masks.ts';
 import { hfBeitNetworks } from './hf-beit-segmentation.ts';
 import { hfDpt } from './hf-dpt.ts';
 import { hfEomt } from './hf-eomt.ts';
@@ -88,6 +89,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...hfSegformer,
   ...hfUpernet,
   ...maskRcnnNetworks,
+  ...detectionMaskNetworks,
 };
 
 /** The network of a model, or undefined where no family covers it. */
