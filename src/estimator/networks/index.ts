@@ -1,5 +1,7 @@
 import type { ModelSpec } from '../workload.ts';
 import { detectionMaskNetworks } from './detection-masks.ts';
+import { detectionPointRendNetworks } from './detection-pointrend.ts';
+import { detectionSemanticNetworks } from './detection-semantic.ts';
 import { hfBeitNetworks } from './hf-beit-segmentation.ts';
 import { hfDpt } from './hf-dpt.ts';
 import { hfEomt } from './hf-eomt.ts';
@@ -8,6 +10,7 @@ import { hfMaskFormer } from './hf-maskformer.ts';
 import { hfMobileNetV2 } from './hf-mobilenet-v2.ts';
 import { hfMobileVit } from './hf-mobilevit.ts';
 import { hfMobileVitV2 } from './hf-mobilevit-v2.ts';
+import { hfSam } from './hf-sam.ts';
 import { hfSegformer } from './hf-segformer.ts';
 import { hfUpernet } from './hf-upernet.ts';
 import { maskRcnnNetworks } from './mask-rcnn.ts';
@@ -86,10 +89,13 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...hfMask2Former,
   ...hfMaskFormer,
   ...hfEomt,
+  ...hfSam,
   ...hfSegformer,
   ...hfUpernet,
   ...maskRcnnNetworks,
   ...detectionMaskNetworks,
+  ...detectionPointRendNetworks,
+  ...detectionSemanticNetworks,
 };
 
 /** The network of a model, or undefined where no family covers it. */
