@@ -8,8 +8,9 @@ const shortLifeMs = 10_000;
 
 /** What to do about an answer that trying again will not change. */
 export function advice(error: unknown): string {
-  const status = error instanceof AppError ? error.details['status'] : undefined;
-  if (status === 401) return 'check DINGTALK_CLIENT_ID and DINGTALK_CLIENT_SECRET against the app in the console';
+  const { status, reason } = error instanceof AppError ? error.details : {};
+  if (status === 401 || reason === 'invalidClientIdOrSecret')
+    return 'check DINGTALK_CLIENT_ID and DINGTALK_CLIENT_SECRET against the app in the console';
   if (status === 400)
     return 'publish the app and its robot, set the robot to Stream mode, keep proxies off the request';
   return 'check the network: api.dingtalk.com and wss-open-connection.dingtalk.com, port 443';
@@ -47,6 +48,13 @@ export class StreamConnection {
     const current = this.#current;
     this.#current = undefined;
     if (current !== undefined) await Promise.race([current.retire(), wait(5_000, undefined, { ref: false })]);
+  }
+
+  /** @throws AppError when the gateway would not let this app connect; opens no connection. */
+  async probe(): Promise<void> {
+    const ignore = (): void => undefined;
+    const events = { message: async () => true, renew: ignore, closed: ignore, unreadable: ignore };
+    await new StreamClient(this.#config, events).getEndpoint();
   }
 
   async #attempt(): Promise<boolean> {

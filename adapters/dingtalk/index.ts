@@ -53,13 +53,12 @@ export function createDingtalkAdapter(
       await send(address, message, delivery);
     },
     async check() {
-      try {
-        await token.get();
-        return [];
-      } catch (error) {
-        const reason = error instanceof Error ? error.message : 'unknown failure';
-        return [`${reason}; ${advice(error)}`];
-      }
+      const attempts = await Promise.allSettled([token.get(), connection.probe()]);
+      return attempts.flatMap((attempt) => {
+        if (attempt.status === 'fulfilled') return [];
+        const { reason } = attempt;
+        return [`${reason instanceof Error ? reason.message : 'unknown failure'}; ${advice(reason)}`];
+      });
     },
   };
 }

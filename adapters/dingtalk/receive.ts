@@ -50,6 +50,9 @@ export const dingtalkAddress = z.object({
 });
 export type DingtalkAddress = z.infer<typeof dingtalkAddress>;
 
+/** Ids of people; anything else would be markup inside the answer. */
+const mentionable = /^[\w.@-]{1,64}$/u;
+
 export function addressOf(message: RobotMessage, close: (webhook: string) => string): DingtalkAddress {
   const { sessionWebhook, sessionWebhookExpiredTime, senderStaffId } = message;
   return {
@@ -57,7 +60,7 @@ export function addressOf(message: RobotMessage, close: (webhook: string) => str
     conversation: message.conversationId,
     isGroup: isGroup(message),
     robotCode: message.robotCode ?? '',
-    staffId: senderStaffId ? senderStaffId : null,
+    staffId: senderStaffId && mentionable.test(senderStaffId) ? senderStaffId : null,
     webhook: sessionWebhook ? close(sessionWebhook) : null,
     webhookExpiresAt: sessionWebhookExpiredTime ?? 0,
   };

@@ -74,9 +74,14 @@ describe('the program', () => {
     await turn(one, '8');
     await turn(two, '2');
     const [first, second] = [await turn(one, '不限预算'), await turn(two, '不限预算')];
-    expect(`${first.title} ${first.text}`).toMatch(/unet/iu);
-    expect(first.text).not.toMatch(/segformer/iu);
-    expect(`${second.title} ${second.text}`).toMatch(/segformer/iu);
+    const alone = async (...texts: string[]): Promise<string> => {
+      const user = newPerson();
+      let title = '';
+      for (const text of texts) ({ title } = await site.ask(site.say({ user, text })));
+      return title;
+    };
+    expect(first.title).toBe(await alone('unet', '512x512', '8', '不限预算'));
+    expect(second.title).toBe(await alone('segformer b2', '1024x1024', '2', '不限预算'));
     expect(first.title).not.toBe(second.title);
   });
 
@@ -334,6 +339,11 @@ describe('start and stop', () => {
     expect(good[0]).toBe(0);
     expect(bad[0]).toBe(1);
     expect(bad[1]).toContain('DINGTALK_CLIENT_SECRET');
+    gateway.fault = (path) =>
+      path.includes('gateway') ? { status: 400, body: { code: 'invalidParameter' } } : undefined;
+    const [code, output] = await check({});
+    expect(code).toBe(1);
+    expect(output).toContain('Stream mode');
     const missing = runProgram([], { DINGTALK_CLIENT_ID: 'x', DATABASE_URL: 'memory:', PORT: '0' });
     expect(await missing.exited).toBe(1);
     expect(missing.output()).toContain('DINGTALK_CLIENT_SECRET');
