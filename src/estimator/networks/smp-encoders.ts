@@ -1,5 +1,6 @@
 import type { Encoder, EncoderTable } from './encoder.ts';
 import { densenetEncoders } from './encoder-densenet.ts';
+import { dpnEncoders } from './encoder-dpn.ts';
 import { efficientnetEncoders } from './encoder-efficientnet.ts';
 import { inceptionResnetEncoders } from './encoder-inception-resnet.ts';
 import { inceptionV4Encoders } from './encoder-inception-v4.ts';
@@ -22,6 +23,7 @@ import { xceptionEncoders } from './encoder-xception.ts';
 /** Encoders by the name that segmentation_models_pytorch 0.6.0 gives them; `tu-` ones are timm 1.0.31. */
 const ENCODERS: EncoderTable = {
   ...densenetEncoders,
+  ...dpnEncoders,
   ...efficientnetEncoders,
   ...inceptionResnetEncoders,
   ...inceptionV4Encoders,
