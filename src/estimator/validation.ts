@@ -1,5 +1,5 @@
 import { softmax } from './tape/ops-activation.ts';
-import { resize } from './tape/ops-layers.ts';
+import { resize } from './tape/ops-resize.ts';
 import type { Tensor } from './tape/storage.ts';
 import type { Tape } from './tape/tape.ts';
 import type { Workload } from './workload.ts';

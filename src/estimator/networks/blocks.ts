@@ -1,6 +1,7 @@
 import { type Activation, activate } from '../tape/ops-activation.ts';
-import { permute } from '../tape/ops-core.ts';
-import { batchNorm, type ConvOptions, conv2d, layerNorm } from '../tape/ops-layers.ts';
+import { type ConvOptions, conv2d } from '../tape/ops-conv.ts';
+import { batchNorm, layerNorm } from '../tape/ops-norm.ts';
+import { permute } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

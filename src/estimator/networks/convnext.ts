@@ -1,7 +1,10 @@
 import { gelu } from '../tape/ops-activation.ts';
-import { add, contiguous, multiply, permute, reshape } from '../tape/ops-core.ts';
-import { conv2d, dropPath, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, multiply } from '../tape/ops-core.ts';
+import { dropPath } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { contiguous, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 
@@ -14,11 +17,26 @@ export interface ConvNextOptions {
 
 /** [blocks per stage, channels per stage]: Liu et al. 2022, §3. */
 export const CONVNEXTS: Readonly<Record<string, readonly [readonly number[], readonly number[]]>> = {
-  'convnext-t': [[3, 3, 9, 3], [96, 192, 384, 768]],
-  'convnext-s': [[3, 3, 27, 3], [96, 192, 384, 768]],
-  'convnext-b': [[3, 3, 27, 3], [128, 256, 512, 1024]],
-  'convnext-l': [[3, 3, 27, 3], [192, 384, 768, 1536]],
-  'convnext-xl': [[3, 3, 27, 3], [256, 512, 1024, 2048]],
+  'convnext-t': [
+    [3, 3, 9, 3],
+    [96, 192, 384, 768],
+  ],
+  'convnext-s': [
+    [3, 3, 27, 3],
+    [96, 192, 384, 768],
+  ],
+  'convnext-b': [
+    [3, 3, 27, 3],
+    [128, 256, 512, 1024],
+  ],
+  'convnext-l': [
+    [3, 3, 27, 3],
+    [192, 384, 768, 1536],
+  ],
+  'convnext-xl': [
+    [3, 3, 27, 3],
+    [256, 512, 1024, 2048],
+  ],
 };
 
 /** ConvNeXt of mmpretrain 1.2: B×C×H×W maps at strides 4, 8, 16, 32, each normalised. */
@@ -28,7 +46,9 @@ export function convNext(t: Tape, image: Tensor, options: ConvNextOptions): read
   let x = image;
   return options.channels.map((channels, stage) => {
     const input = x;
-    x = t.call(`downsample_layers.${stage}`, input, () => (stage === 0 ? stem(t, input, channels) : downsample(t, input, channels)));
+    x = t.call(`downsample_layers.${stage}`, input, () =>
+      stage === 0 ? stem(t, input, channels) : downsample(t, input, channels),
+    );
     const entered = x;
     x = t.call(`stages.${stage}`, entered, () => {
       let feature = entered;

@@ -1,4 +1,5 @@
-import { cast } from '../tape/ops-core.ts';
+import { add, cast, shift } from '../tape/ops-core.ts';
+import { mean } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { deformablePixelDecoder } from './deformable-pixel-decoder.ts';
@@ -8,9 +9,17 @@ import { truthOfInstances } from './mask-matching.ts';
 import { type MaskPredictions, maskedAttentionDecoder } from './masked-attention-decoder.ts';
 import { maskBackbone, semanticMap } from './mmseg-mask2former.ts';
 import { type Network, optionNumber, type Run, trainingImage } from './network.ts';
-import { sumOf } from './region-proposals.ts';
 
 const LAYERS = 9;
+
+/** Each loss averaged, then added up one after the other (mmengine's parse_losses). */
+function averagedSum(t: Tape, losses: readonly Tensor[]): Tensor {
+  const [first, ...rest] = losses;
+  if (first === undefined) throw new RangeError('no losses');
+  const total = rest.reduce((sum, loss) => add(t, sum, mean(t, loss, [], false)), shift(t, mean(t, first, [], false)));
+  t.keep(...losses);
+  return total;
+}
 
 type Forward = (t: Tape, maps: readonly Tensor[], run: Run) => MaskPredictions;
 
@@ -62,7 +71,7 @@ function maskClassifier(forward: Forward, by: 'points' | 'pixels'): Network {
         return maskLosses(t, predictions, truth, { by, style: official ? 'official' : 'mmdet' });
       });
       t.keep(...maps);
-      return sumOf(t, losses);
+      return averagedSum(t, losses);
     },
     infer: (run, image) => {
       const maps = features(run, image);

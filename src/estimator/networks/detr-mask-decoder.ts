@@ -1,7 +1,9 @@
-import { flatten, permute, reshape, stack, unbind } from '../tape/ops-core.ts';
-import { conv2d, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
 import { derived } from '../tape/ops-masks.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { stack, unbind } from '../tape/ops-parts.ts';
 import { repeat } from '../tape/ops-reduce.ts';
+import { flatten, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import { ModuleWeights, type Tape } from '../tape/tape.ts';
 import { fpnPixelDecoder } from './fpn-pixel-decoder.ts';

@@ -1,6 +1,9 @@
 import { activate, sigmoid } from '../tape/ops-activation.ts';
-import { add, constant, multiply, pad, scale } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, batchNorm, conv2d } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, constant, multiply, scale } from '../tape/ops-core.ts';
+import { adaptiveAveragePool } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { pad } from '../tape/ops-parts.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

@@ -1,6 +1,8 @@
 import { relu } from '../tape/ops-activation.ts';
-import { concat } from '../tape/ops-core.ts';
-import { averagePool, batchNorm, conv2d, maxPool } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { averagePool, maxPool } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

@@ -1,6 +1,8 @@
 import { relu } from '../tape/ops-activation.ts';
-import { add, concat, scale } from '../tape/ops-core.ts';
-import { conv2d, maxPool } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, scale } from '../tape/ops-core.ts';
+import { maxPool } from '../tape/ops-layers.ts';
+import { concat } from '../tape/ops-parts.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf } from './blocks.ts';

@@ -1,6 +1,10 @@
 import { type Activation, activate, sigmoid } from '../tape/ops-activation.ts';
-import { add, multiply, pad } from '../tape/ops-core.ts';
-import { batchNorm, type ConvOptions, conv2d, dropPath, mean } from '../tape/ops-layers.ts';
+import { type ConvOptions, conv2d } from '../tape/ops-conv.ts';
+import { add, multiply } from '../tape/ops-core.ts';
+import { dropPath } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { pad } from '../tape/ops-parts.ts';
+import { mean } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

@@ -1,7 +1,11 @@
 import { gelu, softmax } from '../tape/ops-activation.ts';
-import { add, contiguous, flatten, permute, reshape, scale, select, transpose } from '../tape/ops-core.ts';
-import { conv2d, dropPath, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, scale } from '../tape/ops-core.ts';
+import { dropPath } from '../tape/ops-layers.ts';
 import { linear, matmul } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { select } from '../tape/ops-parts.ts';
+import { contiguous, flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type EncoderTable, missingHalf, runSteps, type Step } from './encoder.ts';

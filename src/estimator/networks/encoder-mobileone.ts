@@ -1,6 +1,8 @@
 import { relu, sigmoid } from '../tape/ops-activation.ts';
+import { conv2d } from '../tape/ops-conv.ts';
 import { add, addInPlace, multiply, shift } from '../tape/ops-core.ts';
-import { averagePool, batchNorm, conv2d } from '../tape/ops-layers.ts';
+import { averagePool } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

@@ -1,7 +1,10 @@
 import { gelu } from '../tape/ops-activation.ts';
-import { add, multiply, pad, permute, reshape } from '../tape/ops-core.ts';
-import { conv2d, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, multiply } from '../tape/ops-core.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { pad } from '../tape/ops-parts.ts';
+import { permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, layerNorm2d, sizeOf } from './blocks.ts';

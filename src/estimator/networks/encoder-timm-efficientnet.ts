@@ -1,4 +1,5 @@
-import { batchNorm, conv2d } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type EncoderTable, runSteps, type Step } from './encoder.ts';

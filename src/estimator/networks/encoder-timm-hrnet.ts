@@ -1,6 +1,7 @@
 import { relu } from '../tape/ops-activation.ts';
+import { conv2d } from '../tape/ops-conv.ts';
 import { add } from '../tape/ops-core.ts';
-import { batchNorm, conv2d } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf } from './blocks.ts';

@@ -1,8 +1,13 @@
 import { gelu, sigmoid } from '../tape/ops-activation.ts';
 import { scaledDotProduct } from '../tape/ops-attention.ts';
-import { add, contiguous, multiply, pad, permute, reshape, toHalf, transpose, unbind } from '../tape/ops-core.ts';
-import { averagePool, batchNorm, conv2d, layerNorm, mean } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, multiply, toHalf } from '../tape/ops-core.ts';
+import { averagePool } from '../tape/ops-layers.ts';
 import { bmm, linear } from '../tape/ops-linear.ts';
+import { batchNorm, layerNorm } from '../tape/ops-norm.ts';
+import { pad, unbind } from '../tape/ops-parts.ts';
+import { mean } from '../tape/ops-resize.ts';
+import { contiguous, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf } from './blocks.ts';

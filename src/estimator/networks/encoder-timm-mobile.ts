@@ -1,4 +1,4 @@
-import { batchNorm } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type EncoderTable, runSteps, type Step } from './encoder.ts';

@@ -1,7 +1,11 @@
 import { gelu } from '../tape/ops-activation.ts';
-import { add, contiguous, flatten, pad, permute, reshape, roll } from '../tape/ops-core.ts';
-import { conv2d, dropPath, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { dropPath } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { pad, roll } from '../tape/ops-parts.ts';
+import { contiguous, flatten, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type EncoderTable, missingHalf } from './encoder.ts';

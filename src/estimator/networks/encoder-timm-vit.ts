@@ -1,21 +1,13 @@
 import { AppError } from '../../errors.ts';
 import { gelu, softmax } from '../tape/ops-activation.ts';
 import { scaledDotProduct } from '../tape/ops-attention.ts';
-import {
-  add,
-  concat,
-  contiguous,
-  expand,
-  flatten,
-  permute,
-  reshape,
-  scale,
-  slice,
-  transpose,
-  unbind,
-} from '../tape/ops-core.ts';
-import { conv2d, layerNorm, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, scale } from '../tape/ops-core.ts';
 import { linear, matmul } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { concat, slice, unbind } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { contiguous, expand, flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';

@@ -1,5 +1,7 @@
 import { relu } from '../tape/ops-activation.ts';
-import { batchNorm, conv2d, maxPool } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { maxPool } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
 import { type EncoderTable, runSteps, type Step } from './encoder.ts';
 
 /** Convolutions of each scale. Simonyan and Zisserman 2015, table 1: A, B, D, E. */

@@ -1,5 +1,7 @@
-import { add, flatten, permute, reshape } from '../tape/ops-core.ts';
-import { conv2d, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { flatten, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';

@@ -1,7 +1,8 @@
 import { softmax } from '../tape/ops-activation.ts';
 import { scaledDotProduct } from '../tape/ops-attention.ts';
-import { add, cast, contiguous, reshape, scale, transpose } from '../tape/ops-core.ts';
+import { add, cast, scale } from '../tape/ops-core.ts';
 import { matmul } from '../tape/ops-linear.ts';
+import { contiguous, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';

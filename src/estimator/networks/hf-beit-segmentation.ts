@@ -1,6 +1,8 @@
 import { gelu } from '../tape/ops-activation.ts';
-import { reshape, transpose } from '../tape/ops-core.ts';
-import { batchNorm, conv2d, convTranspose2d, maxPool } from '../tape/ops-layers.ts';
+import { conv2d, convTranspose2d } from '../tape/ops-conv.ts';
+import { maxPool } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock } from './blocks.ts';

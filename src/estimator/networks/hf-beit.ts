@@ -1,9 +1,13 @@
 import { AppError } from '../../errors.ts';
 import { gelu } from '../tape/ops-activation.ts';
 import { scaledDotProduct } from '../tape/ops-attention.ts';
-import { add, concat, contiguous, expand, flatten, multiply, slice, transpose } from '../tape/ops-core.ts';
-import { conv2d, dropPath, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, multiply } from '../tape/ops-core.ts';
+import { dropPath } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { concat, slice } from '../tape/ops-parts.ts';
+import { contiguous, expand, flatten, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';

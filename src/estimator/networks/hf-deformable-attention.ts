@@ -1,21 +1,11 @@
 import { softmax } from '../tape/ops-activation.ts';
-import {
-  add,
-  contiguous,
-  flatten,
-  multiply,
-  reshape,
-  scale,
-  select,
-  shift,
-  split,
-  stack,
-  transpose,
-} from '../tape/ops-core.ts';
-import { sum } from '../tape/ops-layers.ts';
+import { add, multiply, scale, shift } from '../tape/ops-core.ts';
 import { linear } from '../tape/ops-linear.ts';
 import { derived, dividedBy, maskedFill } from '../tape/ops-masks.ts';
+import { select, split, stack } from '../tape/ops-parts.ts';
+import { sum } from '../tape/ops-resize.ts';
 import { gridSample } from '../tape/ops-sample.ts';
+import { contiguous, flatten, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

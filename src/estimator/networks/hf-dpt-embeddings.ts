@@ -1,5 +1,8 @@
-import { add, concat, expand, flatten, permute, reshape, select, slice, transpose } from '../tape/ops-core.ts';
-import { conv2d, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { concat, select, slice } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { expand, flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';

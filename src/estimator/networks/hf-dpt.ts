@@ -1,8 +1,11 @@
 import { AppError } from '../../errors.ts';
 import { gelu, relu } from '../tape/ops-activation.ts';
+import { conv2d } from '../tape/ops-conv.ts';
 import { add } from '../tape/ops-core.ts';
-import { batchNorm, conv2d, dropout, layerNorm, resize } from '../tape/ops-layers.ts';
+import { dropout } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { batchNorm, layerNorm } from '../tape/ops-norm.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';

@@ -1,21 +1,13 @@
 import { AppError } from '../../errors.ts';
 import { gelu } from '../tape/ops-activation.ts';
-import {
-  add,
-  addInPlace,
-  concat,
-  contiguous,
-  expand,
-  flatten,
-  multiply,
-  reshape,
-  shift,
-  slice,
-  transpose,
-} from '../tape/ops-core.ts';
-import { conv2d, convTranspose2d, layerNorm, resize } from '../tape/ops-layers.ts';
+import { conv2d, convTranspose2d } from '../tape/ops-conv.ts';
+import { add, addInPlace, multiply, shift } from '../tape/ops-core.ts';
 import { linear } from '../tape/ops-linear.ts';
 import { derived } from '../tape/ops-masks.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { concat, slice } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { contiguous, expand, flatten, reshape, transpose } from '../tape/ops-shape.ts';
 import { emitFresh } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import { ModuleWeights, type Tape } from '../tape/tape.ts';

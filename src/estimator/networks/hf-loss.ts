@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts';
 import { add, scale } from '../tape/ops-core.ts';
-import { resize } from '../tape/ops-layers.ts';
 import { binaryCrossEntropy, crossEntropy } from '../tape/ops-loss.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Workload } from '../workload.ts';
 import { type Network, type Run, trainingImage } from './network.ts';

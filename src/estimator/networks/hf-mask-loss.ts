@@ -1,10 +1,11 @@
 import { sigmoid } from '../tape/ops-activation.ts';
-import { add, multiply, reshape, scale, shift, transpose } from '../tape/ops-core.ts';
+import { add, multiply, scale, shift } from '../tape/ops-core.ts';
 import { indexed } from '../tape/ops-index.ts';
-import { mean, sum } from '../tape/ops-layers.ts';
 import { binaryCrossEntropy, crossEntropy } from '../tape/ops-loss.ts';
 import { derived, dividedBy } from '../tape/ops-masks.ts';
+import { mean, sum } from '../tape/ops-resize.ts';
 import { gridSample } from '../tape/ops-sample.ts';
+import { reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { centred, type HfMaskPrediction, type HfMaskTruth, hfMatchByPoints, readAt } from './hf-mask-matching.ts';

@@ -1,6 +1,8 @@
-import { add, flatten, permute, reshape, select, transpose } from '../tape/ops-core.ts';
+import { add } from '../tape/ops-core.ts';
 import { applyLinear, linearWeights } from '../tape/ops-linear.ts';
 import { derived } from '../tape/ops-masks.ts';
+import { select } from '../tape/ops-parts.ts';
+import { flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';

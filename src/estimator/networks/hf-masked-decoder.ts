@@ -1,9 +1,11 @@
 import { relu, sigmoid, softmax } from '../tape/ops-activation.ts';
-import { add, contiguous, permute, reshape, scale, transpose } from '../tape/ops-core.ts';
-import { layerNorm, resize } from '../tape/ops-layers.ts';
+import { add, scale } from '../tape/ops-core.ts';
 import { applyLinear, bmm, type LinearWeights, linear, linearWeights } from '../tape/ops-linear.ts';
 import { derived } from '../tape/ops-masks.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
 import { repeat } from '../tape/ops-reduce.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { contiguous, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import { ModuleWeights, type Tape } from '../tape/tape.ts';
 import { maskLogits } from './mask-embedding.ts';

@@ -1,8 +1,11 @@
 import { relu } from '../tape/ops-activation.ts';
-import { add, contiguous, reshape, transpose } from '../tape/ops-core.ts';
-import { conv2d, dropout, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { dropout } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
 import { repeat } from '../tape/ops-reduce.ts';
+import { contiguous, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';

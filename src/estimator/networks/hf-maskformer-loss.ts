@@ -1,9 +1,10 @@
 import { sigmoid } from '../tape/ops-activation.ts';
-import { add, multiply, reshape, scale } from '../tape/ops-core.ts';
-import { mean, resize, sum } from '../tape/ops-layers.ts';
+import { add, multiply, scale } from '../tape/ops-core.ts';
 import { binaryCrossEntropy } from '../tape/ops-loss.ts';
 import { derived, dividedBy } from '../tape/ops-masks.ts';
 import { square } from '../tape/ops-reduce.ts';
+import { mean, resize, sum } from '../tape/ops-resize.ts';
+import { reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type HfMaskLosses, hfClassLoss, hfDiceLoss, matchedMasks, objectCount } from './hf-mask-loss.ts';

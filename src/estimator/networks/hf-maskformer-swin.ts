@@ -1,19 +1,12 @@
 import { gelu, softmax } from '../tape/ops-activation.ts';
-import {
-  add,
-  clone,
-  contiguous,
-  flatten,
-  pad,
-  permute,
-  reshape,
-  roll,
-  scale,
-  slice,
-  transpose,
-} from '../tape/ops-core.ts';
-import { conv2d, dropPath, layerNorm, mean } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, scale } from '../tape/ops-core.ts';
+import { dropPath } from '../tape/ops-layers.ts';
 import { linear, matmul } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { pad, roll, slice } from '../tape/ops-parts.ts';
+import { mean } from '../tape/ops-resize.ts';
+import { clone, contiguous, flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';

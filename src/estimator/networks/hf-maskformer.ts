@@ -1,8 +1,10 @@
 import { relu } from '../tape/ops-activation.ts';
+import { conv2d } from '../tape/ops-conv.ts';
 import { addInPlace } from '../tape/ops-core.ts';
-import { conv2d, groupNorm, resize } from '../tape/ops-layers.ts';
 import { applyLinear, linear, linearWeights } from '../tape/ops-linear.ts';
 import { derived } from '../tape/ops-masks.ts';
+import { groupNorm } from '../tape/ops-norm.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';

@@ -1,7 +1,11 @@
 import { AppError } from '../../errors.ts';
 import { type Activation, activate } from '../tape/ops-activation.ts';
-import { add, concat, pad } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, batchNorm, conv2d, dropout2d, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { adaptiveAveragePool, dropout2d } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { concat, pad } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

@@ -1,6 +1,9 @@
 import { relu, softmax } from '../tape/ops-activation.ts';
-import { add, byteSize, expand, multiply, reshape, split } from '../tape/ops-core.ts';
-import { groupNorm, sum } from '../tape/ops-layers.ts';
+import { add, byteSize, multiply } from '../tape/ops-core.ts';
+import { groupNorm } from '../tape/ops-norm.ts';
+import { split } from '../tape/ops-parts.ts';
+import { sum } from '../tape/ops-resize.ts';
+import { expand, reshape } from '../tape/ops-shape.ts';
 import { freshRule } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';

@@ -1,7 +1,11 @@
 import { activate } from '../tape/ops-activation.ts';
-import { add, concat, contiguous, reshape, transpose } from '../tape/ops-core.ts';
-import { dropout, layerNorm, resize } from '../tape/ops-layers.ts';
+import { add } from '../tape/ops-core.ts';
+import { dropout } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { contiguous, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf } from './blocks.ts';

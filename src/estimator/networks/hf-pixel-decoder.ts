@@ -1,8 +1,12 @@
 import { relu } from '../tape/ops-activation.ts';
-import { add, concat, flatten, reshape, select, split, transpose } from '../tape/ops-core.ts';
-import { conv2d, groupNorm, layerNorm, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
 import { linear } from '../tape/ops-linear.ts';
 import { derived } from '../tape/ops-masks.ts';
+import { groupNorm, layerNorm } from '../tape/ops-norm.ts';
+import { concat, select, split } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { flatten, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';

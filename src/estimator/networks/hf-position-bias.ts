@@ -1,5 +1,6 @@
-import { concat, contiguous, permute, reshape, slice } from '../tape/ops-core.ts';
-import { resize } from '../tape/ops-layers.ts';
+import { concat, slice } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { contiguous, permute, reshape } from '../tape/ops-shape.ts';
 import { emitFresh } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';

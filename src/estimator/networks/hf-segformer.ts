@@ -1,8 +1,13 @@
 import { AppError } from '../../errors.ts';
 import { gelu, relu } from '../tape/ops-activation.ts';
-import { add, clone, concat, flatten, permute, reshape, transpose } from '../tape/ops-core.ts';
-import { batchNorm, conv2d, dropout, dropPath, layerNorm, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { dropout, dropPath } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { batchNorm, layerNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { clone, flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';

@@ -1,6 +1,8 @@
-import { concat, constant, contiguous, pad, reshape, slice, transpose } from '../tape/ops-core.ts';
-import { layerNorm } from '../tape/ops-layers.ts';
+import { constant } from '../tape/ops-core.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { concat, pad, slice } from '../tape/ops-parts.ts';
+import { contiguous, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

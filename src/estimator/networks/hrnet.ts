@@ -1,6 +1,8 @@
 import { relu } from '../tape/ops-activation.ts';
+import { conv2d } from '../tape/ops-conv.ts';
 import { add, addInPlace, shift } from '../tape/ops-core.ts';
-import { batchNorm, conv2d, resize } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

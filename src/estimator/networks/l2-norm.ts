@@ -1,4 +1,5 @@
-import { byteSize, expand, multiply, unary } from '../tape/ops-core.ts';
+import { byteSize, multiply, unary } from '../tape/ops-core.ts';
+import { expand } from '../tape/ops-shape.ts';
 import { freshRule } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';

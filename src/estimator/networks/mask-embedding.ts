@@ -1,6 +1,6 @@
 import { relu } from '../tape/ops-activation.ts';
-import { permute, reshape } from '../tape/ops-core.ts';
 import { applyLinear, bmm, type LinearWeights, linearWeights } from '../tape/ops-linear.ts';
+import { permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

@@ -1,11 +1,12 @@
 import { sigmoid } from '../tape/ops-activation.ts';
-import { add, multiply, reshape, scale, shift } from '../tape/ops-core.ts';
+import { add, multiply, scale, shift } from '../tape/ops-core.ts';
 import { indexed } from '../tape/ops-index.ts';
-import { resize, sum } from '../tape/ops-layers.ts';
 import { binaryCrossEntropy, crossEntropy } from '../tape/ops-loss.ts';
 import { classWeights, derived, dividedBy, focalLossKernel } from '../tape/ops-masks.ts';
 import { square, subtract } from '../tape/ops-reduce.ts';
+import { resize, sum } from '../tape/ops-resize.ts';
 import { gridSample } from '../tape/ops-sample.ts';
+import { reshape } from '../tape/ops-shape.ts';
 import { type DType, elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type MaskTruth, match, POINTS } from './mask-matching.ts';

@@ -1,6 +1,8 @@
-import { byteSize, reshape, select } from '../tape/ops-core.ts';
+import { byteSize } from '../tape/ops-core.ts';
 import { derived } from '../tape/ops-masks.ts';
+import { select } from '../tape/ops-parts.ts';
 import { gridSample } from '../tape/ops-sample.ts';
+import { reshape } from '../tape/ops-shape.ts';
 import type { DType, Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

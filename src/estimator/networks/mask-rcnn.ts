@@ -1,16 +1,18 @@
 import { AppError } from '../../errors.ts';
 import { relu } from '../tape/ops-activation.ts';
-import { constant, flatten } from '../tape/ops-core.ts';
-import { batchNorm, conv2d, convTranspose2d } from '../tape/ops-layers.ts';
+import { conv2d, convTranspose2d } from '../tape/ops-conv.ts';
+import { constant } from '../tape/ops-core.ts';
 import { linear } from '../tape/ops-linear.ts';
 import { binaryCrossEntropy, crossEntropy } from '../tape/ops-loss.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { flatten } from '../tape/ops-shape.ts';
 import type { BackwardRule, Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { detectionPyramid } from './fpn.ts';
 import { lookUp } from './mmseg-names.ts';
 import { type Network, optionBoolean, optionNumber, optionText, type Run } from './network.ts';
 import { gatherRows, regionProposalLoss, smoothL1, sumOf } from './region-proposals.ts';
-import { resnet } from './resnet.ts';
+import { type ResNetOptions, resnet } from './resnet.ts';
 
 /** RoIs per image that the box head sees in training. */
 const SAMPLED_ROIS = 512;
@@ -19,29 +21,43 @@ const WAITING_LAUNCHES = 740;
 /** Detections an image that evaluation keeps. */
 const DETECTIONS = 100;
 const CHANNELS = 256;
-const DEPTHS: Readonly<Record<string, 50 | 101>> = { resnet50: 50, resnet101: 101 };
+
+type Variant = Pick<ResNetOptions, 'depth' | 'groups' | 'widthPerGroup'>;
+
+const VARIANTS: Readonly<Record<string, Variant>> = {
+  resnet50: { depth: 50 },
+  resnet101: { depth: 101 },
+  resnext101_32x4d: { depth: 101, groups: 32, widthPerGroup: 4 },
+  resnext101_32x8d: { depth: 101, groups: 32, widthPerGroup: 8 },
+  resnext101_64x4d: { depth: 101, groups: 64, widthPerGroup: 4 },
+};
 
 interface Design {
   /** BatchNorm in pyramid and heads, two RPN convolutions, a convolutional box head (torchvision's v2). */
   readonly normalised: boolean;
-  readonly norm: 'batch' | 'frozen';
+  readonly norm: NonNullable<ResNetOptions['norm']>;
   /** Stem and the first n stages are not trained. */
   readonly frozenStages: number;
 }
 
 /**
  * torchvision: BatchNorm and everything trained with `weights_backbone=None`; else frozen statistics and
- * `5 − trainable_backbone_layers` frozen parts. detectron2 and MMDetection: frozen statistics, stem and first stage frozen.
+ * `5 − trainable_backbone_layers` frozen parts. detectron2: frozen statistics; MMDetection 3.3: BatchNorm in evaluation
+ * mode, whose scale is trained and which keeps its input as in training; stem and first stage frozen in both.
  */
 function designOf({ spec, w }: Run): Design {
   const normalised = optionText(spec, 'version', 'v1') === 'v2';
   const own = spec.implementation === 'torchvision';
   const pretrained = optionBoolean(spec, 'pretrainedBackbone', true) || optionBoolean(spec, 'pretrained', false);
   const trainable = optionNumber(spec, 'trainableBackboneLayers', 3);
-  const norm =
-    w.norm === 'batch' || w.norm === 'frozen' ? w.norm : !own || (pretrained && !normalised) ? 'frozen' : 'batch';
+  const norm = w.norm === 'batch' || w.norm === 'frozen' ? w.norm : usualNorm(spec, pretrained && !normalised);
   const usual = !own ? 1 : pretrained ? 4 - trainable : -1;
   return { normalised, norm, frozenStages: w.frozenBackbone ? 4 : (w.frozenStages ?? usual) };
+}
+
+function usualNorm({ implementation }: Run['spec'], frozen: boolean): Design['norm'] {
+  if (implementation === 'detectron2') return 'detectron2';
+  return implementation === 'torchvision' && frozen ? 'frozen' : 'batch';
 }
 
 /** Images are normalised and copied into a padded batch; the original list and masks at the network's size stay alive. */
@@ -73,7 +89,7 @@ function batchImages(t: Tape, w: Run['w']): { batch: Tensor; held: Tensor[] } {
 }
 
 /** RoIAlign over the levels: keeps boxes, not features; backward fills gradients of all levels. */
-function roiAlign(t: Tape, features: readonly Tensor[], size: { rois: number; side: number }): Tensor {
+export function roiAlign(t: Tape, features: readonly Tensor[], size: { rois: number; side: number }): Tensor {
   const boxes = constant(t, 'cat', [size.rois, 5], 'float');
   t.begin('roi_align', features);
   const shape = [size.rois, CHANNELS, size.side, size.side];
@@ -148,15 +164,15 @@ function pickClass(t: Tape, logits: Tensor, rois: number): Tensor {
 
 function pyramid(run: Run, images: Tensor, design: Design): readonly Tensor[] {
   const { t, spec } = run;
-  const depth = lookUp(DEPTHS, spec.backbone);
-  if (depth === undefined) {
+  const variant = lookUp(VARIANTS, spec.backbone);
+  if (variant === undefined) {
     throw new AppError('unknown-backbone', `Mask R-CNN is not known on ${spec.backbone}`, {
-      details: { architecture: 'maskrcnn', known: Object.keys(DEPTHS) },
+      details: { architecture: 'maskrcnn', known: Object.keys(VARIANTS) },
     });
   }
   return t.call('backbone', images, () => {
     const options = {
-      depth,
+      ...variant,
       stem: 'plain',
       strides: [1, 2, 2, 2],
       dilations: [1, 1, 1, 1],
@@ -169,8 +185,14 @@ function pyramid(run: Run, images: Tensor, design: Design): readonly Tensor[] {
   });
 }
 
+/** Losses beside those of boxes: of masks, and of whatever else shares the pyramid. */
+export interface DetectorParts {
+  readonly maskLoss?: (t: Tape, features: readonly Tensor[], run: Run) => Tensor;
+  readonly extraLoss?: (t: Tape, features: readonly Tensor[], run: Run) => Tensor;
+}
+
 /** Mask R-CNN (He et al. 2017) with FPN: torchvision v1 and v2, detectron2 and MMDetection conventions. */
-const maskRcnn: Network = {
+export const detector = (parts: DetectorParts): Network => ({
   train: (run) => {
     const { t, w } = run;
     t.waitingLaunches += WAITING_LAUNCHES * w.batchSize;
@@ -187,10 +209,11 @@ const maskRcnn: Network = {
     const levels = features.slice(0, 4);
     const losses = t.within('roi_heads', () => [
       t.within('box_head', () => boxLoss(t, levels, run, design)),
-      t.within('mask_head', () => maskLoss(t, levels, run, design)),
+      t.within('mask_head', () => parts.maskLoss?.(t, levels, run) ?? maskLoss(t, levels, run, design)),
     ]);
+    const extra = parts.extraLoss === undefined ? [] : [parts.extraLoss(t, levels, run)];
     t.keep(batch, ...held, ...features);
-    return sumOf(t, [...losses, rpn]);
+    return sumOf(t, [...losses, rpn, ...extra]);
   },
   /** At most 100 detections an image go through the mask head. */
   infer: (run, image) => {
@@ -204,7 +227,14 @@ const maskRcnn: Network = {
     t.keep(...features);
     return null;
   },
-};
+});
+
+const maskRcnn = detector({});
+
+/** FPN maps at strides 4, 8, 16, 32 as the detectors of the library make them. */
+export function detectorFeatures(run: Run, images: Tensor): readonly Tensor[] {
+  return pyramid(run, images, designOf(run)).slice(0, 4);
+}
 
 export const maskRcnnNetworks: Readonly<Record<string, Network>> = {
   'torchvision/maskrcnn': maskRcnn,

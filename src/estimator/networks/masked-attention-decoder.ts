@@ -1,7 +1,9 @@
-import { add, flatten, permute, reshape, select } from '../tape/ops-core.ts';
-import { layerNorm } from '../tape/ops-layers.ts';
+import { add } from '../tape/ops-core.ts';
 import { derived } from '../tape/ops-masks.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { select } from '../tape/ops-parts.ts';
 import { repeat } from '../tape/ops-reduce.ts';
+import { flatten, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import { ModuleWeights, type Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';

@@ -1,6 +1,9 @@
 import { gelu } from '../tape/ops-activation.ts';
-import { add, contiguous, flatten, reshape, transpose } from '../tape/ops-core.ts';
-import { conv2d, dropPath, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { dropPath } from '../tape/ops-layers.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { contiguous, flatten, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { multiHeadAttention } from './multi-head-attention.ts';

@@ -1,5 +1,6 @@
-import { add, transpose } from '../tape/ops-core.ts';
+import { add } from '../tape/ops-core.ts';
 import { dropPath } from '../tape/ops-layers.ts';
+import { transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { multiHeadAttention } from './multi-head-attention.ts';

@@ -1,7 +1,9 @@
 import { relu } from '../tape/ops-activation.ts';
-import { add, transpose } from '../tape/ops-core.ts';
-import { dropout, layerNorm } from '../tape/ops-layers.ts';
+import { add } from '../tape/ops-core.ts';
+import { dropout } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type AttentionMask, multiHeadAttention } from './multi-head-attention.ts';

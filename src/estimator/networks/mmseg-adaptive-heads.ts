@@ -1,7 +1,12 @@
 import { relu, sigmoid } from '../tape/ops-activation.ts';
-import { add, concat, contiguous, pad, permute, reshape } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, batchNorm, conv2d, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { adaptiveAveragePool } from '../tape/ops-layers.ts';
 import { matmul } from '../tape/ops-linear.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { concat, pad } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { contiguous, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

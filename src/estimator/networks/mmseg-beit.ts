@@ -1,19 +1,11 @@
 import { gelu, softmax } from '../tape/ops-activation.ts';
-import {
-  add,
-  concat,
-  constant,
-  expand,
-  flatten,
-  multiply,
-  permute,
-  reshape,
-  scale,
-  select,
-  transpose,
-} from '../tape/ops-core.ts';
-import { batchNorm, conv2d, convTranspose2d, dropPath, layerNorm, maxPool } from '../tape/ops-layers.ts';
+import { conv2d, convTranspose2d } from '../tape/ops-conv.ts';
+import { add, constant, multiply, scale } from '../tape/ops-core.ts';
+import { dropPath, maxPool } from '../tape/ops-layers.ts';
 import { applyLinear, linear, matmul } from '../tape/ops-linear.ts';
+import { batchNorm, layerNorm } from '../tape/ops-norm.ts';
+import { concat, select } from '../tape/ops-parts.ts';
+import { expand, flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

@@ -1,6 +1,8 @@
 import { sigmoid } from '../tape/ops-activation.ts';
-import { add, concat, multiply } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, resize } from '../tape/ops-layers.ts';
+import { add, multiply } from '../tape/ops-core.ts';
+import { adaptiveAveragePool } from '../tape/ops-layers.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

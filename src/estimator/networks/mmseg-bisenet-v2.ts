@@ -1,6 +1,9 @@
 import { relu, sigmoid } from '../tape/ops-activation.ts';
-import { add, concat, multiply } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, averagePool, batchNorm, maxPool, resize } from '../tape/ops-layers.ts';
+import { add, multiply } from '../tape/ops-core.ts';
+import { adaptiveAveragePool, averagePool, maxPool } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, convBlock, separableBlock, sizeOf } from './blocks.ts';

@@ -1,7 +1,11 @@
 import { prelu, relu, sigmoid } from '../tape/ops-activation.ts';
-import { add, concat, multiply, reshape } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, averagePool, batchNorm, conv2d } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, multiply } from '../tape/ops-core.ts';
+import { adaptiveAveragePool, averagePool } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf } from './blocks.ts';

@@ -1,7 +1,11 @@
 import { relu, softmax } from '../tape/ops-activation.ts';
-import { add, addInPlace, concat, constant, contiguous, multiply, permute, reshape, unary } from '../tape/ops-core.ts';
-import { conv2d, layerNorm, mean } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, addInPlace, constant, multiply, unary } from '../tape/ops-core.ts';
 import { matmul } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { mean } from '../tape/ops-resize.ts';
+import { contiguous, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, convBlock, sizeOf } from './blocks.ts';

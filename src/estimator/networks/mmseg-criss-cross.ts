@@ -1,19 +1,10 @@
 import { softmax } from '../tape/ops-activation.ts';
-import {
-  add,
-  concat,
-  constant,
-  contiguous,
-  multiply,
-  permute,
-  reshape,
-  slice,
-  toHalf,
-  transpose,
-} from '../tape/ops-core.ts';
-import { type ConvWeights, conv2d, convWeights } from '../tape/ops-layers.ts';
+import { type ConvWeights, conv2d, convWeights } from '../tape/ops-conv.ts';
+import { add, constant, multiply, toHalf } from '../tape/ops-core.ts';
 import { bmm } from '../tape/ops-linear.ts';
+import { concat, slice } from '../tape/ops-parts.ts';
 import { addIntoView } from '../tape/ops-reduce.ts';
+import { contiguous, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf } from './blocks.ts';

@@ -1,7 +1,10 @@
 import { relu } from '../tape/ops-activation.ts';
-import { add, addInPlace, clone, reshape } from '../tape/ops-core.ts';
-import { batchNorm, conv2d, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, addInPlace } from '../tape/ops-core.ts';
 import { accuracy } from '../tape/ops-loss.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { clone, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

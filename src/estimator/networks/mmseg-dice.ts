@@ -1,7 +1,8 @@
 import { sigmoid } from '../tape/ops-activation.ts';
-import { constant, multiply, reshape, scale, shift } from '../tape/ops-core.ts';
+import { constant, multiply, scale, shift } from '../tape/ops-core.ts';
 import { indexed } from '../tape/ops-index.ts';
-import { mean, sum } from '../tape/ops-layers.ts';
+import { mean, sum } from '../tape/ops-resize.ts';
+import { reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

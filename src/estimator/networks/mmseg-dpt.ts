@@ -1,8 +1,12 @@
 import { AppError } from '../../errors.ts';
 import { gelu, relu } from '../tape/ops-activation.ts';
-import { add, clone, concat, expand, flatten, permute, reshape } from '../tape/ops-core.ts';
-import { batchNorm, conv2d, convTranspose2d, resize } from '../tape/ops-layers.ts';
+import { conv2d, convTranspose2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { clone, expand, flatten, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

@@ -1,20 +1,12 @@
 import { relu, sigmoid, softmax } from '../tape/ops-activation.ts';
-import {
-  add,
-  concat,
-  constant,
-  contiguous,
-  expand,
-  multiply,
-  permute,
-  reshape,
-  scale,
-  transpose,
-} from '../tape/ops-core.ts';
-import { batchNorm, mean, sum } from '../tape/ops-layers.ts';
+import { add, constant, multiply, scale } from '../tape/ops-core.ts';
 import { linear, matmul } from '../tape/ops-linear.ts';
 import { binaryCrossEntropy } from '../tape/ops-loss.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
 import { square, subtract } from '../tape/ops-reduce.ts';
+import { mean, sum } from '../tape/ops-resize.ts';
+import { contiguous, expand, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import { elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { LossName } from '../workload.ts';

@@ -1,4 +1,4 @@
-import { concat } from '../tape/ops-core.ts';
+import { concat } from '../tape/ops-parts.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock } from './blocks.ts';

@@ -1,5 +1,5 @@
 import { add } from '../tape/ops-core.ts';
-import { resize } from '../tape/ops-layers.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

@@ -1,4 +1,5 @@
-import { conv2d, dropout2d } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { dropout2d } from '../tape/ops-layers.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type HeadLosses, type LossOptions, lossByFeature } from './mmseg-loss.ts';

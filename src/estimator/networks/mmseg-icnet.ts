@@ -1,6 +1,8 @@
 import { relu } from '../tape/ops-activation.ts';
-import { add, concat } from '../tape/ops-core.ts';
-import { maxPool, resize } from '../tape/ops-layers.ts';
+import { add } from '../tape/ops-core.ts';
+import { maxPool } from '../tape/ops-layers.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

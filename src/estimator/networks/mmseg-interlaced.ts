@@ -1,4 +1,5 @@
-import { concat, pad, permute, reshape, slice } from '../tape/ops-core.ts';
+import { concat, pad, slice } from '../tape/ops-parts.ts';
+import { permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, convBlock, sizeOf } from './blocks.ts';

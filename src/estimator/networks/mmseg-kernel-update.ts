@@ -1,7 +1,10 @@
 import { relu, sigmoid, softmax } from '../tape/ops-activation.ts';
-import { add, concat, multiply, permute, reshape, select, slice, transpose } from '../tape/ops-core.ts';
-import { conv2d, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, multiply } from '../tape/ops-core.ts';
 import { bmm, linear } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { concat, select, slice } from '../tape/ops-parts.ts';
+import { permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock } from './blocks.ts';

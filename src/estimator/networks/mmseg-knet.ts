@@ -1,5 +1,6 @@
-import { clone, expand, reshape } from '../tape/ops-core.ts';
-import { conv2d, convWeights, dropout2d } from '../tape/ops-layers.ts';
+import { conv2d, convWeights } from '../tape/ops-conv.ts';
+import { dropout2d } from '../tape/ops-layers.ts';
+import { clone, expand, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { asppFeature } from './mmseg-aspp-head.ts';

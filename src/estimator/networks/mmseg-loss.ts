@@ -1,6 +1,7 @@
-import { constant, multiply, reshape, scale } from '../tape/ops-core.ts';
-import { resize, sum } from '../tape/ops-layers.ts';
+import { constant, multiply, scale } from '../tape/ops-core.ts';
 import { accuracy, crossEntropy } from '../tape/ops-loss.ts';
+import { resize, sum } from '../tape/ops-resize.ts';
+import { reshape } from '../tape/ops-shape.ts';
 import { elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { LossName } from '../workload.ts';

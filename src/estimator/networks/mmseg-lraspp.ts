@@ -1,7 +1,10 @@
 import { AppError } from '../../errors.ts';
 import { sigmoid } from '../tape/ops-activation.ts';
-import { concat, multiply } from '../tape/ops-core.ts';
-import { averagePool, conv2d, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { multiply } from '../tape/ops-core.ts';
+import { averagePool } from '../tape/ops-layers.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

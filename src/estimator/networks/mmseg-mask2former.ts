@@ -1,7 +1,8 @@
 import { sigmoid, softmax } from '../tape/ops-activation.ts';
-import { permute, reshape, slice } from '../tape/ops-core.ts';
-import { resize } from '../tape/ops-layers.ts';
 import { bmm } from '../tape/ops-linear.ts';
+import { slice } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { deformablePixelDecoder } from './deformable-pixel-decoder.ts';

@@ -1,6 +1,9 @@
 import { type Activation, activate } from '../tape/ops-activation.ts';
-import { add, multiply, pad, scale, shift, unary } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, batchNorm, conv2d } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, multiply, scale, shift, unary } from '../tape/ops-core.ts';
+import { adaptiveAveragePool } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { pad } from '../tape/ops-parts.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, convBlock, sizeOf } from './blocks.ts';

@@ -1,6 +1,8 @@
 import { softmax } from '../tape/ops-activation.ts';
-import { concat, contiguous, permute, reshape, scale } from '../tape/ops-core.ts';
+import { scale } from '../tape/ops-core.ts';
 import { matmul } from '../tape/ops-linear.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { contiguous, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock } from './blocks.ts';

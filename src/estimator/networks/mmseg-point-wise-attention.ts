@@ -1,7 +1,10 @@
 import { softmax } from '../tape/ops-activation.ts';
-import { concat, reshape, scale } from '../tape/ops-core.ts';
-import { conv2d, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { scale } from '../tape/ops-core.ts';
 import { bmm } from '../tape/ops-linear.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { reshape } from '../tape/ops-shape.ts';
 import { freshRule } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';

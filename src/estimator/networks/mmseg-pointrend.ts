@@ -1,8 +1,11 @@
 import { relu } from '../tape/ops-activation.ts';
-import { cast, clone, concat, constant } from '../tape/ops-core.ts';
-import { conv2d, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { cast, constant } from '../tape/ops-core.ts';
 import { accuracy } from '../tape/ops-loss.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import { gridSample } from '../tape/ops-sample.ts';
+import { clone } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

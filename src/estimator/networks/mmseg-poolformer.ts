@@ -1,7 +1,10 @@
 import { gelu } from '../tape/ops-activation.ts';
-import { add, multiply, reshape } from '../tape/ops-core.ts';
-import { averagePool, conv2d, groupNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, multiply } from '../tape/ops-core.ts';
+import { averagePool } from '../tape/ops-layers.ts';
+import { groupNorm } from '../tape/ops-norm.ts';
 import { subtract } from '../tape/ops-reduce.ts';
+import { reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf } from './blocks.ts';

@@ -1,8 +1,12 @@
 import { softmax } from '../tape/ops-activation.ts';
-import { add, concat, expand, multiply, permute, reshape, stack } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, conv2d, dropout2d, sum } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, multiply } from '../tape/ops-core.ts';
+import { adaptiveAveragePool, dropout2d } from '../tape/ops-layers.ts';
 import { bmm } from '../tape/ops-linear.ts';
+import { concat, stack } from '../tape/ops-parts.ts';
 import { maxOverLast, subtract } from '../tape/ops-reduce.ts';
+import { sum } from '../tape/ops-resize.ts';
+import { expand, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { LossName } from '../workload.ts';

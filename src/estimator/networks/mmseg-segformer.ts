@@ -1,5 +1,5 @@
-import { concat } from '../tape/ops-core.ts';
-import { resize } from '../tape/ops-layers.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import { convBlock, sizeOf } from './blocks.ts';
 import { mixTransformer } from './mit.ts';

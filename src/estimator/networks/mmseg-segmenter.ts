@@ -1,7 +1,8 @@
 import { AppError } from '../../errors.ts';
-import { concat, contiguous, expand, permute, reshape, slice, transpose } from '../tape/ops-core.ts';
-import { layerNorm } from '../tape/ops-layers.ts';
 import { linear, matmul } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { concat, slice } from '../tape/ops-parts.ts';
+import { contiguous, expand, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { l2Norm } from './l2-norm.ts';

@@ -1,5 +1,5 @@
 import { add, shift } from '../tape/ops-core.ts';
-import { mean, resize } from '../tape/ops-layers.ts';
+import { mean, resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type Head, type HeadTraining, plainTraining } from './mmseg-head.ts';

@@ -1,8 +1,12 @@
 import { AppError } from '../../errors.ts';
 import { relu, softmax } from '../tape/ops-activation.ts';
-import { add, concat, constant, multiply, reshape, scale, shift, transpose } from '../tape/ops-core.ts';
-import { conv2d, groupNorm, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, constant, multiply, scale, shift } from '../tape/ops-core.ts';
 import { bmm } from '../tape/ops-linear.ts';
+import { groupNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

@@ -1,7 +1,9 @@
 import { relu, softmax } from '../tape/ops-activation.ts';
-import { contiguous, permute, reshape, scale } from '../tape/ops-core.ts';
-import { batchNorm, type ConvWeights, conv2d, convWeights, type NormWeights, normWeights } from '../tape/ops-layers.ts';
+import { type ConvWeights, conv2d, convWeights } from '../tape/ops-conv.ts';
+import { scale } from '../tape/ops-core.ts';
 import { matmul } from '../tape/ops-linear.ts';
+import { batchNorm, type NormWeights, normWeights } from '../tape/ops-norm.ts';
+import { contiguous, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

@@ -1,6 +1,9 @@
 import { AppError } from '../../errors.ts';
-import { add, clone, concat, contiguous, reshape, transpose } from '../tape/ops-core.ts';
-import { layerNorm, resize } from '../tape/ops-layers.ts';
+import { add } from '../tape/ops-core.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { clone, contiguous, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

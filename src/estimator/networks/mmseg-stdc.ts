@@ -1,6 +1,8 @@
 import { sigmoid } from '../tape/ops-activation.ts';
-import { add, byteSize, concat, constant, multiply } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, averagePool, resize } from '../tape/ops-layers.ts';
+import { add, byteSize, constant, multiply } from '../tape/ops-core.ts';
+import { adaptiveAveragePool, averagePool } from '../tape/ops-layers.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import { type DType, elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

@@ -1,6 +1,7 @@
 import { AppError } from '../../errors.ts';
-import { concat } from '../tape/ops-core.ts';
-import { maxPool, resize } from '../tape/ops-layers.ts';
+import { maxPool } from '../tape/ops-layers.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

@@ -1,5 +1,10 @@
-import { add, clone, concat, expand, flatten, permute, reshape, select, slice, transpose } from '../tape/ops-core.ts';
-import { conv2d, dropout, layerNorm, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { dropout } from '../tape/ops-layers.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { concat, select, slice } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { clone, expand, flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';

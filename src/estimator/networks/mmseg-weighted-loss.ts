@@ -1,8 +1,9 @@
 import { softmax } from '../tape/ops-activation.ts';
-import { byteSize, constant, multiply, reshape, scale } from '../tape/ops-core.ts';
+import { byteSize, constant, multiply, scale } from '../tape/ops-core.ts';
 import { indexed } from '../tape/ops-index.ts';
-import { mean, sum } from '../tape/ops-layers.ts';
 import { crossEntropy } from '../tape/ops-loss.ts';
+import { mean, sum } from '../tape/ops-resize.ts';
+import { reshape } from '../tape/ops-shape.ts';
 import { emitFresh } from '../tape/rules.ts';
 import { type BackwardRule, elements, type Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';

@@ -1,6 +1,9 @@
 import { gelu } from '../tape/ops-activation.ts';
-import { add, clone, copy, flatten, multiply, permute, reshape, transpose } from '../tape/ops-core.ts';
-import { batchNorm, conv2d, dropPath, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, multiply } from '../tape/ops-core.ts';
+import { dropPath } from '../tape/ops-layers.ts';
+import { batchNorm, layerNorm } from '../tape/ops-norm.ts';
+import { clone, copy, flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

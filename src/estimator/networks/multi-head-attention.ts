@@ -1,8 +1,11 @@
 import { softmax } from '../tape/ops-activation.ts';
-import { clone, contiguous, expand, permute, reshape, scale, select, split, transpose } from '../tape/ops-core.ts';
-import { dropout, mean } from '../tape/ops-layers.ts';
+import { scale } from '../tape/ops-core.ts';
+import { dropout } from '../tape/ops-layers.ts';
 import { applyLinear, bmm, linear } from '../tape/ops-linear.ts';
 import { derived, maskedProduct } from '../tape/ops-masks.ts';
+import { select, split } from '../tape/ops-parts.ts';
+import { mean } from '../tape/ops-resize.ts';
+import { clone, contiguous, expand, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

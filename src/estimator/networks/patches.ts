@@ -1,4 +1,4 @@
-import { pad } from '../tape/ops-core.ts';
+import { pad } from '../tape/ops-parts.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

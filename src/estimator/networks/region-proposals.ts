@@ -1,7 +1,9 @@
 import { relu } from '../tape/ops-activation.ts';
-import { concat, constant, contiguous, permute, reshape } from '../tape/ops-core.ts';
-import { conv2d, convWeights } from '../tape/ops-layers.ts';
+import { conv2d, convWeights } from '../tape/ops-conv.ts';
+import { constant } from '../tape/ops-core.ts';
 import { binaryCrossEntropy } from '../tape/ops-loss.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { contiguous, permute, reshape } from '../tape/ops-shape.ts';
 import { emitFresh } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';

@@ -1,4 +1,4 @@
-import { contiguous, permute, reshape } from '../tape/ops-core.ts';
+import { contiguous, permute, reshape } from '../tape/ops-shape.ts';
 import { emitFresh } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';

@@ -1,6 +1,10 @@
 import { relu, softmax } from '../tape/ops-activation.ts';
-import { multiply, reshape, transpose } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, averagePool, batchNorm, conv2d, sum } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { multiply } from '../tape/ops-core.ts';
+import { adaptiveAveragePool, averagePool } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { sum } from '../tape/ops-resize.ts';
+import { reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

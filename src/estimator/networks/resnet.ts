@@ -1,6 +1,9 @@
 import { relu } from '../tape/ops-activation.ts';
-import { addInPlace, pad } from '../tape/ops-core.ts';
-import { averagePool, batchNorm, conv2d, frozenBatchNorm, maxPool } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { addInPlace } from '../tape/ops-core.ts';
+import { averagePool, maxPool } from '../tape/ops-layers.ts';
+import { batchNorm, frozenBatchNorm } from '../tape/ops-norm.ts';
+import { pad } from '../tape/ops-parts.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

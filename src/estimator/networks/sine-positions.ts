@@ -1,5 +1,5 @@
-import { permute } from '../tape/ops-core.ts';
 import { derived } from '../tape/ops-masks.ts';
+import { permute } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 

@@ -1,6 +1,9 @@
 import { relu } from '../tape/ops-activation.ts';
-import { concat } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, batchNorm, conv2d, dropout, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { adaptiveAveragePool, dropout } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

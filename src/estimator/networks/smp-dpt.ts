@@ -1,8 +1,13 @@
 import { AppError } from '../../errors.ts';
 import { gelu, relu } from '../tape/ops-activation.ts';
-import { add, concat, contiguous, expand, reshape, transpose } from '../tape/ops-core.ts';
-import { batchNorm, conv2d, convTranspose2d, dropout, mean } from '../tape/ops-layers.ts';
+import { conv2d, convTranspose2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { dropout } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { mean } from '../tape/ops-resize.ts';
+import { contiguous, expand, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf } from './blocks.ts';

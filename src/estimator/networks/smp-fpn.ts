@@ -1,6 +1,10 @@
 import { relu } from '../tape/ops-activation.ts';
-import { add, concat, stack } from '../tape/ops-core.ts';
-import { conv2d, dropout2d, groupNorm, sum } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { dropout2d } from '../tape/ops-layers.ts';
+import { groupNorm } from '../tape/ops-norm.ts';
+import { concat, stack } from '../tape/ops-parts.ts';
+import { sum } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { type Network, optionNumber, optionText } from './network.ts';

@@ -1,7 +1,10 @@
 import { relu, sigmoid, softmax } from '../tape/ops-activation.ts';
-import { add, concat, flatten, multiply, reshape, transpose } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, conv2d } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, multiply } from '../tape/ops-core.ts';
+import { adaptiveAveragePool } from '../tape/ops-layers.ts';
 import { bmm } from '../tape/ops-linear.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { flatten, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf } from './blocks.ts';

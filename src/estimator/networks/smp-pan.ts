@@ -1,7 +1,10 @@
 import { AppError } from '../../errors.ts';
 import { relu, sigmoid } from '../tape/ops-activation.ts';
+import { conv2d } from '../tape/ops-conv.ts';
 import { add, multiply } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, batchNorm, conv2d, maxPool, resize } from '../tape/ops-layers.ts';
+import { adaptiveAveragePool, maxPool } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';

@@ -1,5 +1,6 @@
-import { concat } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, dropout2d, resize } from '../tape/ops-layers.ts';
+import { adaptiveAveragePool, dropout2d } from '../tape/ops-layers.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

@@ -1,6 +1,7 @@
-import { concat, flatten, reshape, transpose } from '../tape/ops-core.ts';
-import { resize } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { flatten, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

@@ -1,4 +1,5 @@
-import { concat, constant } from '../tape/ops-core.ts';
+import { constant } from '../tape/ops-core.ts';
+import { concat } from '../tape/ops-parts.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

@@ -1,5 +1,7 @@
-import { add, concat } from '../tape/ops-core.ts';
-import { adaptiveAveragePool, resize } from '../tape/ops-layers.ts';
+import { add } from '../tape/ops-core.ts';
+import { adaptiveAveragePool } from '../tape/ops-layers.ts';
+import { concat } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { layerNorm2d, sizeOf } from './blocks.ts';

@@ -1,5 +1,5 @@
+import { type ConvOptions, conv2d } from '../tape/ops-conv.ts';
 import { add, multiply, shift, unary } from '../tape/ops-core.ts';
-import { type ConvOptions, conv2d } from '../tape/ops-layers.ts';
 import { emitFresh } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';

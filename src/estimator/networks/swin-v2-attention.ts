@@ -1,17 +1,8 @@
 import { relu, sigmoid, softmax } from '../tape/ops-activation.ts';
-import {
-  add,
-  concat,
-  contiguous,
-  multiply,
-  permute,
-  reshape,
-  scale,
-  transpose,
-  unary,
-  unbind,
-} from '../tape/ops-core.ts';
+import { add, multiply, scale, unary } from '../tape/ops-core.ts';
 import { applyLinear, linear, matmul } from '../tape/ops-linear.ts';
+import { concat, unbind } from '../tape/ops-parts.ts';
+import { contiguous, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import { emitFresh } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';

@@ -1,22 +1,11 @@
 import { gelu, softmax } from '../tape/ops-activation.ts';
-import {
-  add,
-  clone,
-  constant,
-  contiguous,
-  flatten,
-  pad,
-  permute,
-  reshape,
-  roll,
-  scale,
-  select,
-  slice,
-  transpose,
-  unbind,
-} from '../tape/ops-core.ts';
-import { conv2d, dropPath, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, constant, scale } from '../tape/ops-core.ts';
+import { dropPath } from '../tape/ops-layers.ts';
 import { linear, matmul } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { pad, roll, select, slice, unbind } from '../tape/ops-parts.ts';
+import { clone, contiguous, flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import { emitFresh } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';

@@ -1,20 +1,11 @@
 import { gelu, softmax } from '../tape/ops-activation.ts';
-import {
-  add,
-  clone,
-  constant,
-  flatten,
-  pad,
-  permute,
-  reshape,
-  scale,
-  select,
-  shift,
-  slice,
-  transpose,
-} from '../tape/ops-core.ts';
-import { conv2d, dropPath, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, constant, scale, shift } from '../tape/ops-core.ts';
+import { dropPath } from '../tape/ops-layers.ts';
 import { linear, matmul } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { pad, select, slice } from '../tape/ops-parts.ts';
+import { clone, flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { reducedTokens, tokensToMap } from './mit.ts';

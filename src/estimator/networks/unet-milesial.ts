@@ -1,6 +1,9 @@
 import { relu } from '../tape/ops-activation.ts';
-import { concat, pad } from '../tape/ops-core.ts';
-import { batchNorm, conv2d, convTranspose2d, maxPool, resize } from '../tape/ops-layers.ts';
+import { conv2d, convTranspose2d } from '../tape/ops-conv.ts';
+import { maxPool } from '../tape/ops-layers.ts';
+import { batchNorm } from '../tape/ops-norm.ts';
+import { concat, pad } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

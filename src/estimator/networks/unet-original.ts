@@ -1,7 +1,8 @@
 import { AppError } from '../../errors.ts';
 import { relu } from '../tape/ops-activation.ts';
-import { concat, slice } from '../tape/ops-core.ts';
-import { conv2d, convTranspose2d, dropout, maxPool } from '../tape/ops-layers.ts';
+import { conv2d, convTranspose2d } from '../tape/ops-conv.ts';
+import { dropout, maxPool } from '../tape/ops-layers.ts';
+import { concat, slice } from '../tape/ops-parts.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

@@ -1,8 +1,12 @@
 import { AppError } from '../../errors.ts';
 import { gelu } from '../tape/ops-activation.ts';
-import { add, concat, flatten, permute, reshape, roll, slice, transpose } from '../tape/ops-core.ts';
-import { conv2d, dropPath, layerNorm } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add } from '../tape/ops-core.ts';
+import { dropPath } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
+import { layerNorm } from '../tape/ops-norm.ts';
+import { concat, roll, slice } from '../tape/ops-parts.ts';
+import { flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';

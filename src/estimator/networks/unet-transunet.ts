@@ -1,8 +1,13 @@
 import { AppError } from '../../errors.ts';
 import { gelu, relu, softmax } from '../tape/ops-activation.ts';
-import { add, concat, contiguous, flatten, pad, permute, reshape, scale, transpose } from '../tape/ops-core.ts';
-import { batchNorm, conv2d, dropout, groupNorm, layerNorm, maxPool, resize } from '../tape/ops-layers.ts';
+import { conv2d } from '../tape/ops-conv.ts';
+import { add, scale } from '../tape/ops-core.ts';
+import { dropout, maxPool } from '../tape/ops-layers.ts';
 import { linear, matmul } from '../tape/ops-linear.ts';
+import { batchNorm, groupNorm, layerNorm } from '../tape/ops-norm.ts';
+import { concat, pad } from '../tape/ops-parts.ts';
+import { resize } from '../tape/ops-resize.ts';
+import { contiguous, flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';

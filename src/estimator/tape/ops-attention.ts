@@ -1,4 +1,6 @@
-import { byteSize, expand, slice, toHalf } from './ops-core.ts';
+import { byteSize, toHalf } from './ops-core.ts';
+import { slice } from './ops-parts.ts';
+import { expand } from './ops-shape.ts';
 import { emitFresh, freshRule, incoming } from './rules.ts';
 import type { BackwardRule, Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';

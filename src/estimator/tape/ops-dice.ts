@@ -1,6 +1,7 @@
 import { logSoftmax } from './ops-activation.ts';
-import { add, constant, multiply, reshape, scale, shift, toFloat, unary } from './ops-core.ts';
-import { mean, sum } from './ops-layers.ts';
+import { add, constant, multiply, scale, shift, toFloat, unary } from './ops-core.ts';
+import { mean, sum } from './ops-resize.ts';
+import { reshape } from './ops-shape.ts';
 import { emitFresh } from './rules.ts';
 import { type BackwardRule, elements, Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';

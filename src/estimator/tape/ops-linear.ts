@@ -1,5 +1,6 @@
 import { viewStrides } from './layout.ts';
-import { add, addInPlace, byteSize, productsOf, reshape, toHalf } from './ops-core.ts';
+import { add, addInPlace, byteSize, productsOf, toHalf } from './ops-core.ts';
+import { reshape } from './ops-shape.ts';
 import { emitFresh, freshRule, incoming } from './rules.ts';
 import { type BackwardRule, elements, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';

@@ -1,21 +1,17 @@
 import { describe, expect, test } from 'vitest';
 
 import { logSoftmax, prelu, softmax } from '../../../src/estimator/tape/ops-activation.ts';
-import { add, cast, concat, multiply, toFloat, toHalf } from '../../../src/estimator/tape/ops-core.ts';
-import {
-  batchNorm,
-  conv2d,
-  frozenBatchNorm,
-  groupNorm,
-  layerNorm,
-  resize,
-  sum,
-} from '../../../src/estimator/tape/ops-layers.ts';
+import { conv2d } from '../../../src/estimator/tape/ops-conv.ts';
+import { add, cast, multiply, toFloat, toHalf } from '../../../src/estimator/tape/ops-core.ts';
 import { linear, matmul } from '../../../src/estimator/tape/ops-linear.ts';
 import { binaryCrossEntropy, crossEntropy } from '../../../src/estimator/tape/ops-loss.ts';
+import { batchNorm, frozenBatchNorm, groupNorm, layerNorm } from '../../../src/estimator/tape/ops-norm.ts';
+import { concat } from '../../../src/estimator/tape/ops-parts.ts';
+import { resize, sum } from '../../../src/estimator/tape/ops-resize.ts';
 import { gridSample } from '../../../src/estimator/tape/ops-sample.ts';
 import type { DType, Tensor } from '../../../src/estimator/tape/storage.ts';
-import type { Tape, TapeOptions } from '../../../src/estimator/tape/tape.ts';
+import type { Tape } from '../../../src/estimator/tape/tape.ts';
+import type { TapeOptions } from '../../../src/estimator/tape/tape-types.ts';
 import { activation, KIB, type Measured, measure, newTape } from './harness.ts';
 
 /** 16,384 elements: 64 KiB in fp32, half of it in 16 bit. */

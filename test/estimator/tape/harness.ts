@@ -1,6 +1,7 @@
 import { replay } from '../../../src/estimator/replay.ts';
 import type { DType, Storage, Tensor } from '../../../src/estimator/tape/storage.ts';
-import { Tape, type TapeOptions } from '../../../src/estimator/tape/tape.ts';
+import { Tape } from '../../../src/estimator/tape/tape.ts';
+import type { TapeOptions } from '../../../src/estimator/tape/tape-types.ts';
 
 export const KIB = 1024;
 

@@ -1,16 +1,11 @@
 import { describe, expect, test } from 'vitest';
-
-import { contiguous } from '../../../src/estimator/tape/ops-core.ts';
-import {
-  averagePool,
-  batchNorm,
-  conv2d,
-  convTranspose2d,
-  frozenBatchNorm,
-  maxPool,
-} from '../../../src/estimator/tape/ops-layers.ts';
+import { conv2d, convTranspose2d } from '../../../src/estimator/tape/ops-conv.ts';
+import { averagePool, maxPool } from '../../../src/estimator/tape/ops-layers.ts';
+import { batchNorm, frozenBatchNorm } from '../../../src/estimator/tape/ops-norm.ts';
+import { contiguous } from '../../../src/estimator/tape/ops-shape.ts';
 import type { Tensor } from '../../../src/estimator/tape/storage.ts';
-import type { Tape, TapeOptions } from '../../../src/estimator/tape/tape.ts';
+import type { Tape } from '../../../src/estimator/tape/tape.ts';
+import type { TapeOptions } from '../../../src/estimator/tape/tape-types.ts';
 import { activation, KIB, measure, newTape } from './harness.ts';
 
 const MAP = [2, 32, 16, 16];

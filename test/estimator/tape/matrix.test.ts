@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
 import { scaledDotProduct } from '../../../src/estimator/tape/ops-attention.ts';
-import { permute, reshape, split, transpose, unbind } from '../../../src/estimator/tape/ops-core.ts';
 import { applyLinear, bmm, linear, matmul } from '../../../src/estimator/tape/ops-linear.ts';
+import { split, unbind } from '../../../src/estimator/tape/ops-parts.ts';
+import { permute, reshape, transpose } from '../../../src/estimator/tape/ops-shape.ts';
 import type { Tensor } from '../../../src/estimator/tape/storage.ts';
 import type { Tape } from '../../../src/estimator/tape/tape.ts';
 import { activation, KIB, measure, newTape } from './harness.ts';

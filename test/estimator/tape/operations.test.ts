@@ -1,41 +1,26 @@
 import { describe, expect, test } from 'vitest';
 
 import { type Activation, activate, logSoftmax, prelu, softmax } from '../../../src/estimator/tape/ops-activation.ts';
-import {
-  add,
-  addInPlace,
-  concat,
-  copy,
-  multiply,
-  pad,
-  roll,
-  scale,
-  shift,
-  slice,
-  stack,
-} from '../../../src/estimator/tape/ops-core.ts';
+import { conv2d, convTranspose2d } from '../../../src/estimator/tape/ops-conv.ts';
+import { add, addInPlace, multiply, scale, shift } from '../../../src/estimator/tape/ops-core.ts';
 import { indexed } from '../../../src/estimator/tape/ops-index.ts';
 import {
   adaptiveAveragePool,
   averagePool,
-  batchNorm,
-  conv2d,
-  convTranspose2d,
   dropout,
   dropout2d,
   dropPath,
-  frozenBatchNorm,
-  groupNorm,
-  layerNorm,
   maxPool,
-  mean,
-  resize,
-  sum,
 } from '../../../src/estimator/tape/ops-layers.ts';
+import { batchNorm, frozenBatchNorm, groupNorm, layerNorm } from '../../../src/estimator/tape/ops-norm.ts';
+import { concat, pad, roll, slice, stack } from '../../../src/estimator/tape/ops-parts.ts';
 import { maxOverLast, repeat, square, subtract } from '../../../src/estimator/tape/ops-reduce.ts';
+import { mean, resize, sum } from '../../../src/estimator/tape/ops-resize.ts';
 import { gridSample } from '../../../src/estimator/tape/ops-sample.ts';
+import { copy } from '../../../src/estimator/tape/ops-shape.ts';
 import type { Tensor } from '../../../src/estimator/tape/storage.ts';
-import type { Tape, TapeOptions } from '../../../src/estimator/tape/tape.ts';
+import type { Tape } from '../../../src/estimator/tape/tape.ts';
+import type { TapeOptions } from '../../../src/estimator/tape/tape-types.ts';
 import { activation, KIB, type Measured, measure, newTape } from './harness.ts';
 
 /** 2×32×16×16: 16,384 elements, 64 KiB in fp32. */

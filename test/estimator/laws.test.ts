@@ -1,0 +1,162 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+
+import { AppError } from '../../src/errors.ts';
+import { estimate } from '../../src/estimator/estimate.ts';
+import type { Workload } from '../../src/estimator/workload.ts';
+import { truthRows, workloadOf } from './truth.ts';
+
+/** One workload of every family that has a trace, small enough to run often. */
+const FAMILIES: readonly Workload[] = [
+  ...new Map(
+    ['traces-mmseg', 'traces-smp', 'traces-torchvision', 'traces-transformers', 'traces-unet']
+      .flatMap(truthRows)
+      .filter((row) => row.input['imageHeight'] !== undefined)
+      .map((row) => [row.family, workloadOf({ ...row.input, batchSize: 2 })] as const),
+  ).values(),
+];
+
+/** Networks whose input size is part of the network. */
+const FIXED_SIZE = /swin-unet|transunet|beit|sam|dpt|eomt/;
+
+const family = fc.constantFrom(...FAMILIES);
+const runs = { numRuns: process.env['LONG'] === '1' ? 5_000 : 60 };
+
+describe('laws of memory', () => {
+  test('it never falls when the batch grows', () => {
+    fc.assert(
+      fc.property(family, fc.integer({ min: 2, max: 6 }), fc.integer({ min: 1, max: 6 }), (w, batch, more) => {
+        const small = estimate({ ...w, batchSize: batch }).bytes;
+        const large = estimate({ ...w, batchSize: batch + more }).bytes;
+        expect(large.allocatedPeak).toBeGreaterThanOrEqual(small.allocatedPeak);
+        expect(large.saved).toBeGreaterThanOrEqual(small.saved);
+      }),
+      runs,
+    );
+  });
+
+  test('it never falls when the classes grow', () => {
+    fc.assert(
+      fc.property(family, fc.integer({ min: 2, max: 100 }), fc.integer({ min: 1, max: 100 }), (w, classes, more) => {
+        const few = estimate({ ...w, numClasses: classes }).bytes.allocatedPeak;
+        expect(estimate({ ...w, numClasses: classes + more }).bytes.allocatedPeak).toBeGreaterThanOrEqual(few);
+      }),
+      runs,
+    );
+  });
+
+  test('it never falls when the image grows over multiples of stride and window', () => {
+    const resizable = FAMILIES.filter(({ model }) => !FIXED_SIZE.test(model.architecture));
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...resizable),
+        fc.integer({ min: 1, max: 2 }),
+        fc.integer({ min: 1, max: 2 }),
+        (w, scale, more) => {
+          const side = (factor: number): Workload => ({ ...w, imageHeight: 448 * factor, imageWidth: 448 * factor });
+          const small = estimate(side(scale)).bytes.allocatedPeak;
+          expect(estimate(side(scale + more)).bytes.allocatedPeak).toBeGreaterThanOrEqual(small);
+        },
+      ),
+      { numRuns: Math.ceil(runs.numRuns / 2) },
+    );
+  });
+
+  test('checkpointing never keeps more', () => {
+    for (const w of FAMILIES) {
+      const plain = estimate({ ...w, gradientCheckpointing: false });
+      try {
+        const checkpointed = estimate({ ...w, gradientCheckpointing: true });
+        expect(checkpointed.bytes.saved, w.model.architecture).toBeLessThanOrEqual(plain.bytes.saved);
+        expect(checkpointed.parameters).toBe(plain.parameters);
+      } catch (error) {
+        expect(error).toBeInstanceOf(AppError);
+      }
+    }
+  });
+
+  test('what holds memory at the peak sums to the peak, by kind and by module', () => {
+    fc.assert(
+      fc.property(family, fc.constantFrom('fp32', 'fp16', 'bf16'), fc.boolean(), (w, precision, resident) => {
+        const result = estimate({
+          ...w,
+          precision,
+          residentGradients: resident,
+          kernelTemporaries: true,
+          convWorkspace: true,
+        });
+        const sum = result.holders.reduce((total, holder) => total + holder.bytes, 0);
+        expect(sum).toBe(result.bytes.allocatedPeak);
+      }),
+      runs,
+    );
+  });
+
+  test('two runs give the same bytes', () => {
+    for (const w of FAMILIES) {
+      expect(JSON.stringify(estimate(w).bytes)).toBe(JSON.stringify(estimate(w).bytes));
+    }
+  });
+});
+
+describe('what the figures say about each other', () => {
+  test.each(FAMILIES.map((w) => [`${w.model.implementation} ${w.model.architecture}`, w] as const))(
+    '%s',
+    (_name, w) => {
+      const { bytes, parameters, trainableParameters } = estimate(w);
+      expect(bytes.base).toBe(bytes.parameters + bytes.buffers + bytes.input + bytes.target);
+      expect(bytes.parameters).toBeGreaterThanOrEqual(4 * parameters);
+      expect(trainableParameters).toBeLessThanOrEqual(parameters);
+      expect(bytes.peakForward).toBeGreaterThanOrEqual(bytes.saved);
+      expect(bytes.reserved).toBeGreaterThanOrEqual(bytes.allocatedPeak);
+      expect(bytes.device).toBeGreaterThan(bytes.reserved);
+      expect(bytes.validationPeak).toBeGreaterThan(bytes.parameters);
+      for (const value of Object.values(JSON.parse(JSON.stringify(bytes)))) expect(Number.isInteger(value)).toBe(true);
+    },
+  );
+});
+
+/** Every field of a workload at random, over every family. */
+const anyWorkload: fc.Arbitrary<Workload> = fc
+  .record({
+    w: family,
+    imageHeight: fc.integer({ min: 32, max: 640 }),
+    imageWidth: fc.integer({ min: 32, max: 640 }),
+    batchSize: fc.integer({ min: 1, max: 4 }),
+    numClasses: fc.integer({ min: 1, max: 40 }),
+    inputChannels: fc.constantFrom(1, 3, 4),
+    precision: fc.constantFrom('fp32', 'fp16', 'bf16'),
+    optimizer: fc.constantFrom('sgd', 'adam', 'adamw'),
+    optimizerStep: fc.constantFrom('foreach', 'fused', 'for-loop'),
+    loss: fc.constantFrom('cross-entropy', 'dice', 'bce', 'cross-entropy+dice', 'dice+bce'),
+    attention: fc.constantFrom('eager', 'sdpa'),
+    gradientCheckpointing: fc.boolean(),
+    frozenBackbone: fc.boolean(),
+    outputHeld: fc.boolean(),
+    gpus: fc.constantFrom(1, 2, 8),
+    gradientAccumulation: fc.constantFrom(1, 4),
+    torch: fc.constantFrom(1.05, 1.09, 1.13, 2.0, 2.13),
+    fanInCopies: fc.boolean(),
+  })
+  .map(({ w, ...fields }) => ({
+    ...w,
+    ...fields,
+    validationHeight: fields.imageHeight,
+    validationWidth: fields.imageWidth,
+  }));
+
+test('a random workload is estimated or refused with a reason, never an accident', () => {
+  fc.assert(
+    fc.property(anyWorkload, (w) => {
+      try {
+        const { bytes } = estimate(w);
+        expect(bytes.allocatedPeak).toBeGreaterThan(bytes.base);
+        expect(Number.isSafeInteger(bytes.allocatedPeak)).toBe(true);
+      } catch (error) {
+        if (!(error instanceof AppError)) throw error;
+        expect(['unsupported-combination', 'unknown-backbone']).toContain(error.code);
+      }
+    }),
+    { numRuns: process.env['LONG'] === '1' ? 1_000_000 : 1_500 },
+  );
+});
