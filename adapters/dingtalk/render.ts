@@ -125,7 +125,7 @@ const isFigure = (text: string): boolean => /\d/u.test(text);
 
 function choiceLines({ choices, kind }: Reply, { isGroup }: Place, texts: SurfaceTexts): string {
   if (choices.length === 0) return '';
-  const mark = kind === 'question' ? '#' : '';
+  const mark = kind === 'question' ? '\\#' : '';
   const items = choices.map(({ label }, index) => `${mark}${index + 1} ${escaped(label)}`);
   return `${isGroup ? texts.pickInGroups : texts.pickByNumber}${lineBreak}${items.join('　')}`;
 }
