@@ -68,7 +68,7 @@ function outdatedBy(held: Slots, said: Slots): readonly SlotName[] {
   const outdated: SlotName[] = [];
   const otherModel = said.model !== undefined && held.model !== undefined && said.model !== held.model;
   const otherBackbone = said.backbone !== undefined && held.backbone !== undefined && said.backbone !== held.backbone;
-  if (otherModel) outdated.push('implementation', 'outputStride', 'auxiliaryHead');
+  if (otherModel) outdated.push('implementation', 'outputStride', 'auxiliaryHead', 'baseChannels');
   if (otherModel && !carriesBackbone(said.model, held.backbone)) outdated.push('backbone');
   if (otherModel || otherBackbone || said.implementation !== undefined) outdated.push('modelText');
   if (said.gpu !== undefined) outdated.push('owned');
@@ -104,7 +104,7 @@ function applyChange(slots: Slots, change: SlotChange): Slots {
 function clearedWith(slot: SlotName): readonly SlotName[] {
   switch (slot) {
     case 'model':
-      return ['model', 'backbone', 'implementation', 'modelText', 'outputStride', 'auxiliaryHead'];
+      return ['model', 'backbone', 'implementation', 'modelText', 'outputStride', 'auxiliaryHead', 'baseChannels'];
     case 'imageHeight':
     case 'imageWidth':
       return ['imageHeight', 'imageWidth'];

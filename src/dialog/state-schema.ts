@@ -31,6 +31,7 @@ const slots = z.object({
   precision: optional(z.enum(['fp32', 'fp16', 'bf16', 'amp'])),
   numClasses: amount,
   inputChannels: amount,
+  baseChannels: amount,
   optimizer: optional(z.enum(['sgd', 'adam', 'adamw'])),
   region: text,
   chargeType: optional(z.enum(['PostPaid', 'Spot', 'PrePaid'])),

@@ -99,6 +99,8 @@ function readMemory(reading: Reading, said: Slots, { held }: UnderstandingContex
 export function readBare(reading: Reading, said: Slots, context: UnderstandingContext): Slots {
   const memory = readMemory(reading, said, context);
   if (memory.gpu !== undefined) return memory;
+  const pieces = readPieces(reading, said, context);
+  if (pieces.gpus !== undefined) return pieces;
   const numbers = bareNumbers(reading);
   const denied = numbers.find((number) => number.denied);
   const open = numbers.filter((number) => !number.denied);
@@ -139,6 +141,16 @@ function readSide(reading: Reading, open: readonly Bare[], { said, context }: Be
     : ({ value }: Bare) => TYPICAL_SIZE(value);
   const side = open.find(sizes)?.value;
   return side !== undefined && speaksOfModel ? SQUARE(side) : {};
+}
+
+/** "那 2 张呢", "2 of them": cards, where cards were spoken of and images were not counted per card. */
+const PIECES = /(?<![\d.])(\d{1,3}) ?(?:[张块](?! ?(?:图|照片|样本|\/|每))|of (?:them|those|these)(?![a-z]))/;
+
+function readPieces({ text }: Reading, said: Slots, { held, asked }: UnderstandingContext): Slots {
+  const count = Number(PIECES.exec(text)?.[1]);
+  const ofCards = (held.gpu !== undefined || held.gpus !== undefined) && held.batchScope !== 'per_gpu';
+  const free = said.gpus === undefined && said.batchSize === undefined && asked !== 'batchSize';
+  return count >= 1 && ofCards && free && text.length <= FOLLOW_UP ? { gpus: count } : {};
 }
 
 /** "2?", "sorry, 6", "and 2 on an A10" after a batch was held; "101 呢" after resnet50. */

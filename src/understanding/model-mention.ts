@@ -1,8 +1,9 @@
 import { type Candidate, choose } from './candidates.ts';
-import { findModelMentions } from './names/find-mentions.ts';
+import { findImplementation, findModelMentions } from './names/find-mentions.ts';
 import type { ModelMention } from './names/mention.ts';
 import { mentionSlots } from './names/mention-slots.ts';
 import { scanNames } from './names/name-trie.ts';
+import { refineVariant } from './names/refine-variant.ts';
 import { defaultVocabulary } from './names/vocabulary.ts';
 import { erase, FILLER, type Reading, type Span } from './reading.ts';
 import type { Ambiguity, Slots } from './understanding.ts';
@@ -59,6 +60,23 @@ function resized(text: string, held: Slots): string | null {
   const size = SIZES[SIZE_SAID.exec(text)?.[1] ?? ''];
   if (parts === null || size === undefined) return null;
   return `${parts[1]}-${size}${parts[3] ?? ''}`;
+}
+
+const LETTER = /[a-z]/;
+
+/** Any other size of the held family, by the catalogue's own spellings; a bare number may answer a question. */
+function refined(text: string, held: Slots): string | undefined {
+  return LETTER.test(text) ? refineVariant(text, held) : undefined;
+}
+
+/** Longer messages mention libraries for other reasons. */
+const LIBRARY_SWITCH = 40;
+
+/** "smp 版呢", "what about torchvision's": the held network of another library. */
+function heldLibrary({ rest }: Reading, held: Slots): Pick<Slots, 'implementation'> {
+  if (held.model === undefined || rest.length > LIBRARY_SWITCH) return {};
+  const implementation = findImplementation(rest);
+  return implementation === undefined ? {} : { implementation };
 }
 
 function askVariant(typed: string): Ambiguity {
@@ -121,10 +139,14 @@ const WIDTH = /(?<![a-z\d-])w(18s?|32|40|48|64)(?![\da-z])/;
 
 /** "ocrnet w48", or "w32 呢" beside a held HRNet. */
 function withWidth(reading: Reading, slots: Slots, held: Slots): Slots {
-  const width = WIDTH.exec(reading.rest)?.[1];
+  const found = WIDTH.exec(reading.rest);
+  const width = found?.[1];
   const model = slots.model ?? held.model ?? '';
   const heldWidth = slots.model === undefined && held.backbone?.startsWith('hrnet') === true;
-  if (width === undefined || slots.backbone !== undefined || !(ON_HRNET.has(model) || heldWidth)) return slots;
+  if (found === null || width === undefined || slots.backbone !== undefined || !(ON_HRNET.has(model) || heldWidth))
+    return slots;
+  // "w48" would be read as a picture 48 pixels wide
+  erase(reading, [{ start: found.index, end: found.index + found[0].length }]);
   return { ...slots, backbone: `hrnet-w${width.replace('18s', '18-small')}` };
 }
 
@@ -169,11 +191,13 @@ export function readModel(reading: Reading, held: Slots): ModelReading {
   const chosen = choose(reading, candidatesOf(mentions.filter((mention) => !isUnsure(mention))))?.value;
   erase(reading, mentions.flatMap(nameSpans));
   if (chosen === undefined) {
-    const backbone = resized(reading.text, held) ?? withWidth(reading, {}, held).backbone;
+    const backbone =
+      resized(reading.text, held) ?? withWidth(reading, {}, held).backbone ?? refined(reading.text, held);
     const asks = unsure.map(askAlternatives);
+    const library = heldLibrary(reading, held);
     return backbone === undefined
-      ? { ...NOTHING, ambiguities: asks }
-      : { ...NOTHING, slots: { backbone }, typed: [backbone] };
+      ? { ...NOTHING, slots: library, ambiguities: asks }
+      : { ...NOTHING, slots: { ...library, backbone }, typed: [backbone] };
   }
   const typed = mentions.map(({ text }) => text.toLowerCase());
   const common = { typed, recipe: chosen.form === 'config', unknownNames: unknownNames(mentions) };

@@ -198,6 +198,7 @@ export function understand(message: string, context: UnderstandingContext, catal
     otherContent: outOfScope.length > 0 || beliefs.length > 0,
     command,
     models: model.typed.length,
+    recipe: parts.recipe !== null,
   });
   return {
     locale,

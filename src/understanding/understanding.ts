@@ -36,6 +36,8 @@ export interface Slots {
   readonly precision?: 'fp32' | 'fp16' | 'bf16' | 'amp';
   readonly numClasses?: number;
   readonly inputChannels?: number;
+  /** Width of a U-Net's first level (64 in the paper). */
+  readonly baseChannels?: number;
   readonly optimizer?: 'sgd' | 'adam' | 'adamw';
   readonly region?: string;
   readonly chargeType?: 'PostPaid' | 'Spot' | 'PrePaid';

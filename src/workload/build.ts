@@ -37,6 +37,17 @@ const SIDE_IN_NAME = /^tu-.*_(?:patch\d+|window\d+|tf|rw)_(\d{3})(?:\.|$)/;
 /** Objects in a picture, and mask regions that a trained Mask R-CNN samples at most (torchvision 0.28 reference code). */
 const INSTANCES = { instancesPerImage: 8, positiveRoisPerImage: 128 } as const;
 
+/**
+ * Mask classifiers that make one mask per class that occurs (MMSegmentation): the fullest batch of a training decides its
+ * peak. Fitted on three measured Mask2Former trainings (ADE20K, Cityscapes), all within 1 %; MaskFormer stays 5–11 % low.
+ */
+const CLASSES_IN_FULLEST_IMAGE = 16;
+
+function usualInstances({ implementation, architecture }: WorkloadSources['model'], numClasses: number): number {
+  const semantic = implementation === 'mmseg' && (architecture === 'mask2former' || architecture === 'maskformer');
+  return semantic ? Math.min(CLASSES_IN_FULLEST_IMAGE, numClasses) : INSTANCES.instancesPerImage;
+}
+
 /** Fills every field of a workload and says which ones a default decided. */
 export function buildWorkload(sources: WorkloadSources): BuiltWorkload {
   const { model, defaults } = sources;
@@ -73,7 +84,7 @@ export function buildWorkload(sources: WorkloadSources): BuiltWorkload {
     outputHeld: or('outputHeld', given.outputHeld, () => defaults.outputHeld),
     gradientAccumulation: given.gradientAccumulation ?? 1,
     gpus: or('gpus', given.gpus, () => 1),
-    instancesPerImage: given.instancesPerImage ?? INSTANCES.instancesPerImage,
+    instancesPerImage: given.instancesPerImage ?? usualInstances(model, numClasses),
     positiveRoisPerImage: given.positiveRoisPerImage ?? INSTANCES.positiveRoisPerImage,
     torch,
     residentGradients: given.residentGradients ?? false,

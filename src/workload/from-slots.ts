@@ -59,6 +59,7 @@ function slotFields(slots: Slots): Partial<Record<keyof WorkloadFields, unknown>
     batchSize: batchPerGpu(slots),
     numClasses: slots.numClasses,
     inputChannels: slots.inputChannels,
+    baseChannels: slots.baseChannels,
     precision: slots.precision,
     optimizer: slots.optimizer,
     loss: slots.loss,

@@ -102,6 +102,7 @@ function fieldsOf(mention: ModelMention): WorkloadFields {
     batchSize: mention.batchSize,
     numClasses: mention.numClasses,
     inputChannels: mention.inputChannels,
+    baseChannels: mention.baseChannels,
     precision: precision === 'amp' ? 'fp16' : precision,
     optimizer: mention.optimizer,
     loss: mention.loss,

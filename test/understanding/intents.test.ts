@@ -41,6 +41,8 @@ describe('intents', () => {
     ['how much does an A10 cost?', ['price']],
     ['爆显存了', ['oom_report']],
     ['官方 8卡x2，我只有一张卡，学习率怎么调', ['translate']],
+    ['官方是 8 卡每卡 2，我只有 1 张卡，怎么设置', ['translate']],
+    ['8 卡 × 2 换成 1 卡怎么设置', ['translate']],
     ['nvidia-smi 显示 13.2G', ['measurement']],
     ['撤销', ['undo']],
     ['上一个', ['undo']],

@@ -124,6 +124,11 @@ describe('budget', () => {
     'lr 0.01',
   ])('is not in: %s', (text) => expect(read(text).budget).toBeUndefined());
 
+  it.each(['300 美元 一个月', '$300 一个月', '预算 300 美元，1 个月'])(
+    'reads no second sum from the period: %s',
+    (text) => expect(read(text).budget).toEqual({ amount: 300, currency: 'USD', period: 'month' }),
+  );
+
   it('takes the period alone, and keeps the held currency', () => {
     expect(read('每小时', { held: { budget: { amount: 25, currency: 'CNY' } } }).budget).toEqual({
       amount: 25,
@@ -193,6 +198,11 @@ describe('cards and their number', () => {
 
 describe('how it is trained', () => {
   it.each<Row>([
+    ['UNet(base_channels=32)', { baseChannels: 32 }],
+    ['unet 从 32 通道开始，单通道输入', { baseChannels: 32, inputChannels: 1 }],
+    ['unet 首层通道 16', { baseChannels: 16 }],
+    ['unet starting at 32 channels, 4 bands', { baseChannels: 32, inputChannels: 4 }],
+    ['unet 通道 32-64-128-256', { baseChannels: 32 }],
     ['开 amp', { precision: 'amp' }],
     ['amp 关掉', { precision: 'fp32' }],
     ['without mixed precision', { precision: 'fp32' }],
@@ -256,6 +266,36 @@ describe('what is held', () => {
     ['换 base', 'mscan-b'],
   ])('%s takes another size of the backbone', (text, backbone) => {
     expect(read(text, { held: { model: 'segnext', backbone: 'mscan-t' } }).backbone).toBe(backbone);
+  });
+
+  it.each<Row>([
+    ['w18 呢', { backbone: 'hrnet-w18' }],
+    ['w32', { backbone: 'hrnet-w32' }],
+    ['换成 hrnet w48', { model: 'hrnet', backbone: 'hrnet-w48' }],
+  ])('%s is a width of the held network, not of the picture', (text, want) => {
+    const held: Slots = { model: 'ocrnet', backbone: 'hrnet-w48', imageHeight: 512, imageWidth: 1024, batchSize: 2 };
+    expect(read(text, { held, answered: true })).toEqual(want);
+    expect(read('ocrnet w48 batch 2').imageWidth).toBeUndefined();
+  });
+
+  it.each<readonly [string, string]>([
+    ['smp 版呢', 'smp'],
+    ["what about torchvision's", 'torchvision'],
+    ['换成 mmseg 的', 'mmseg'],
+  ])('%s is the held network of another library', (text, implementation) => {
+    expect(read(text, { held: { model: 'deeplabv3plus', batchSize: 2 }, answered: true })).toEqual({ implementation });
+    expect(read(text).implementation).toBeUndefined();
+  });
+
+  it.each<readonly [string, Slots, Slots]>([
+    ['那 2 张呢', { gpu: { name: 'RTX 4090' }, batchSize: 2 }, { gpus: 2 }],
+    ['2 of them', { gpu: { name: 'A10' }, batchSize: 4 }, { gpus: 2 }],
+    ['那 8 张呢', { gpus: 4, batchSize: 2, batchScope: 'per_gpu' }, { batchSize: 8 }],
+    ['那 8 张呢', { batchSize: 2 }, { batchSize: 8 }],
+  ])('%s beside %o counts cards or images', (text, held, want) => {
+    expect(read(text, { held: { model: 'unet', imageHeight: 512, imageWidth: 512, ...held }, answered: true })).toEqual(
+      want,
+    );
   });
 
   it('joins a size that was said before its family', () => {

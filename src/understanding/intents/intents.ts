@@ -18,6 +18,8 @@ export interface Evidence {
   readonly command: string | null;
   /** Networks named side by side. */
   readonly models: number;
+  /** A setup on other GPUs than the person's own was told: "8 × 2, I have one". */
+  readonly recipe: boolean;
 }
 
 const ORDER: readonly Intent[] = [
@@ -84,9 +86,13 @@ const OWN_LIMIT =
 const TRANSLATE_WORDS =
   /(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)[^,.;\n]{0,12}(?:怎么|多少|要不要|调|改|缩放|换算|对应|scal|should|\?)|(?:scale|adjust|change|what|which|how|怎么|调|改)[^,.;\n]{0,24}(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)|等效|换算|等价|复现|reproduce|equivalent|same (?:total|effective|global) batch|总 ?batch ?(?:不变|保持)|keep (?:the )?(?:total|effective|global)/;
 
-function translates({ text }: Evidence): boolean {
+const ASKS_HOW =
+  /怎么(?:设|配|调|改|办|弄|训|跑|换)|如何(?:设|配|调|改)|该(?:设|配|调|改)|how (?:do|should|can|would|to)|what (?:should|do) i/;
+
+function translates({ text, recipe }: Evidence): boolean {
   return (
     TRANSLATE_WORDS.test(text) ||
+    (recipe && ASKS_HOW.test(text)) ||
     (RECIPE_OF_OTHERS.test(text) && OWN_LIMIT.test(text) && /\d\s?(?:x|卡|张|gpus?|cards?)|batch|bs/.test(text))
   );
 }

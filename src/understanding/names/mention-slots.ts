@@ -25,6 +25,7 @@ const SLOTS = [
   'gpus',
   'numClasses',
   'inputChannels',
+  'baseChannels',
   'precision',
   'loss',
   'outputStride',

@@ -154,9 +154,9 @@ const TIMES_CARDS = new RegExp(
   'g',
 );
 
-/** "8 gpus x 2", "8卡x2", "4 GPU × 每卡2": the second number is per GPU. */
+/** "8 gpus x 2", "8卡x2", "4 GPU × 每卡2", "8 卡每卡 2": the second number is per GPU. */
 const CARDS_TIMES =
-  /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡) ?x ?(?:每卡|batch|bs)? ?(\d{1,4})(?!\d| ?x)/g;
+  /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡)(?: ?x ?(?:每卡|batch|bs)?| ?,? ?每(?:张|块)?(?:卡|gpu)上?(?:放|跑)?) ?(\d{1,4})(?!\d| ?x| ?(?:g|gb|gib|元|块)(?![a-z]))/g;
 
 function readRule(reading: Reading, { pattern, scope, rank, gpus, needs }: Rule): readonly Candidate<Batch>[] {
   if (needs?.test(reading.rest) === false) return [];

@@ -170,13 +170,12 @@ export function readBudget(reading: Reading, context: BudgetContext): Budget | n
     const signs = signsOf(reading, found);
     return isMoney(reading, found, signs, context) ? [{ found, signs }] : [];
   });
-  const last = sums.at(-1);
+  const spans = sums.map(({ found }) => moneySpan(reading, found));
+  // the 1 of "300 美元 1个月" counts months
+  const last = sums.findLast(({ found }) => !spans.some(({ start, end }) => start < found.start && found.start < end));
   if (last === undefined) return readPeriod(reading, context);
   const budget = toBudget(reading, last.found, last.signs, context.held);
-  erase(
-    reading,
-    sums.map(({ found }) => moneySpan(reading, found)),
-  );
+  erase(reading, spans);
   return budget;
 }
 

@@ -9,6 +9,7 @@ type Training = Pick<
   | 'loss'
   | 'numClasses'
   | 'inputChannels'
+  | 'baseChannels'
   | 'outputStride'
   | 'gradientCheckpointing'
   | 'gradientAccumulation'
@@ -133,6 +134,25 @@ function readClasses(reading: Reading): number | null {
   return choose(reading, found)?.value ?? null;
 }
 
+const FIRST = '(?:起始|初始|基础|首层|第一层|基准)';
+/** The width of a U-Net's first level: base_c=32, starting at 32 channels, 从 32 通道开始, 通道 32-64-128-256. */
+const WIDTH_RULES: readonly RegExp[] = [
+  /\b(?:base|init(?:ial)?|start(?:ing)?|first)[_ -]?(?:c|ch|channels?|filters?|features?|dim)["']? ?(?:=|:|of|is|at)? ?(\d{1,4})(?!\d)/g,
+  /\b(?:base(?: of| width)?|initial|start(?:s|ing)?(?: (?:at|with|from))?) (\d{1,4}) ?(?:channels?|filters?|features?)(?![a-z])/g,
+  new RegExp(`(?:从|${FIRST}) ?的? ?[是为用=:]? ?(\\d{1,4}) ?个? ?(?:通道|滤波器|filters?|channels?)`, 'g'),
+  new RegExp(
+    `${FIRST} ?的? ?(?:通道|滤波器|宽度|channels?|filters?)数? ?(?:是|为|用|=|:|改成|换成|改为)? ?(\\d{1,4})(?!\\d)`,
+    'g',
+  ),
+  /(?:channels?|features?|filters?|通道数?|宽度)["']? ?[=:是为]? ?[([]? ?(\d{1,4})(?:[-,/ ]{1,2}\d{1,4}){2,}[)\]]?/g,
+];
+
+function readBaseChannels(reading: Reading): number | null {
+  const found = WIDTH_RULES.flatMap((pattern) => take(reading, pattern));
+  const width = Number(found.at(-1)?.groups[0]);
+  return width >= 1 ? width : null;
+}
+
 const CHANNEL_RULES: readonly { readonly pattern: RegExp; readonly channels?: number }[] = [
   { pattern: /\b(?:in_?channels|input_?channels|in_?chans|n_?channels|in_?ch)["']? ?[=:]? ?(\d{1,3})(?!\d)/g },
   { pattern: /(?<![\d.])(\d{1,3})[ -]?(?:input )?(?:channels?|bands?)(?![a-z])/g },
@@ -203,6 +223,7 @@ export function readTraining(reading: Reading): Training {
     optimizer: readOptimizer(reading),
     loss: readLoss(reading.rest),
     numClasses: readClasses(reading),
+    baseChannels: readBaseChannels(reading),
     inputChannels: readChannels(reading),
   });
 }
