@@ -38,14 +38,14 @@ export function truthFromLabels(t: Tape, label: Tensor, count: number): MaskTrut
 }
 
 /** What one prediction's targets are made of. */
-export interface Matched {
+interface Matched {
   /** n×H×W int64 masks of every image. */
   readonly targets: readonly Tensor[];
   /** Labels and weights, which live as long as the targets. */
   readonly small: readonly Tensor[];
 }
 
-export interface Matching {
+interface Matching {
   readonly classes: Tensor;
   readonly masks: Tensor;
   readonly truth: readonly Tensor[];
@@ -258,7 +258,7 @@ export function truthOfInstances(t: Tape, objects: InstanceShape): MaskTruth {
   return { masks, labels };
 }
 
-export interface InstanceShape {
+interface InstanceShape {
   readonly images: number;
   readonly count: number;
   readonly height: number;
