@@ -138,80 +138,91 @@ const LITE_SCALES: Readonly<Record<string, readonly [number, number]>> = {
   lite4: [1.4, 1.8],
 };
 
-function families(): Record<string, Family> {
-  const all: Record<string, Family> = {
-    tf_efficientnetv2_s: efficientnetV2(
-      24,
-      [2, 24],
-      [
-        [4, 48],
-        [4, 64],
-        [6, 128],
-        [9, 160],
-        [15, 256],
-      ],
-    ),
-    tf_efficientnetv2_m: efficientnetV2(
-      24,
-      [3, 24],
-      [
-        [5, 48],
-        [5, 80],
-        [7, 160],
-        [14, 176],
-        [18, 304],
-        [5, 512],
-      ],
-    ),
-    tf_efficientnetv2_l: efficientnetV2(
-      32,
-      [4, 32],
-      [
-        [7, 64],
-        [7, 96],
-        [10, 192],
-        [19, 224],
-        [25, 384],
-        [7, 640],
-      ],
-    ),
-    tf_efficientnetv2_xl: efficientnetV2(
-      32,
-      [4, 32],
-      [
-        [8, 64],
-        [8, 96],
-        [16, 192],
-        [24, 256],
-        [32, 512],
-        [8, 640],
-      ],
-    ),
-    mobilenetv2_100: { stem: 32, stages: MOBILENET_V2, style: RELU6, ends: ENDS },
-    mobilenetv2_140: { stem: 32, stages: MOBILENET_V2, style: RELU6, ends: ENDS, scale: [1.4, 1] },
-  };
-  for (const [name, scale] of Object.entries(SCALES)) {
-    const family: Family = { stem: 32, stages: efficientnet(0.25), style: SILU, ends: ENDS, scale };
-    all[`efficientnet_${name}`] = family;
-    all[`tf_efficientnet_${name}`] = { ...family, style: { ...SILU, same: true } };
-    if (name <= 'b3') all[`tf_efficientnetv2_${name}`] = { ...V2_BASE, scale, freeRounding: true };
-  }
-  for (const [name, scale] of Object.entries(LITE_SCALES)) {
+const NAMED: Readonly<Record<string, Family>> = {
+  tf_efficientnetv2_s: efficientnetV2(
+    24,
+    [2, 24],
+    [
+      [4, 48],
+      [4, 64],
+      [6, 128],
+      [9, 160],
+      [15, 256],
+    ],
+  ),
+  tf_efficientnetv2_m: efficientnetV2(
+    24,
+    [3, 24],
+    [
+      [5, 48],
+      [5, 80],
+      [7, 160],
+      [14, 176],
+      [18, 304],
+      [5, 512],
+    ],
+  ),
+  tf_efficientnetv2_l: efficientnetV2(
+    32,
+    [4, 32],
+    [
+      [7, 64],
+      [7, 96],
+      [10, 192],
+      [19, 224],
+      [25, 384],
+      [7, 640],
+    ],
+  ),
+  tf_efficientnetv2_xl: efficientnetV2(
+    32,
+    [4, 32],
+    [
+      [8, 64],
+      [8, 96],
+      [16, 192],
+      [24, 256],
+      [32, 512],
+      [8, 640],
+    ],
+  ),
+  mobilenetv2_100: { stem: 32, stages: MOBILENET_V2, style: RELU6, ends: ENDS },
+  mobilenetv2_140: { stem: 32, stages: MOBILENET_V2, style: RELU6, ends: ENDS, scale: [1.4, 1] },
+};
+
+type Entry = readonly [string, Family];
+
+/** A family under its own name and, with SAME padding, under `tf_`. */
+function both(name: string, family: Family): Entry[] {
+  return [
+    [name, family],
+    [`tf_${name}`, { ...family, style: { ...family.style, same: true } }],
+  ];
+}
+
+function scaledEntries(): Entry[] {
+  const plain = Object.entries(SCALES).flatMap(([name, scale]) => [
+    ...both(`efficientnet_${name}`, { stem: 32, stages: efficientnet(0.25), style: SILU, ends: ENDS, scale }),
+    ...(name <= 'b3' ? [[`tf_efficientnetv2_${name}`, { ...V2_BASE, scale, freeRounding: true }] as const] : []),
+  ]);
+  const lite = Object.entries(LITE_SCALES).flatMap(([name, scale]) => {
     const shape = { scale, fixedEnds: true, fixedStem: true };
-    const family: Family = { stem: 32, stages: efficientnet(0), style: RELU6, ends: ENDS, ...shape };
-    all[`efficientnet_${name}`] = family;
-    all[`tf_efficientnet_${name}`] = { ...family, style: { ...RELU6, same: true } };
-  }
-  for (const width of ['075', '100'] as const) {
+    return both(`efficientnet_${name}`, { stem: 32, stages: efficientnet(0), style: RELU6, ends: ENDS, ...shape });
+  });
+  return [...plain, ...lite];
+}
+
+function mobilenetV3Entries(): Entry[] {
+  return (['075', '100'] as const).flatMap((width) => {
     const scale = [Number(width) / 100, 1] as const;
     const large: Family = { stem: 16, stages: MOBILENET_V3_LARGE, style: HARD, ends: ENDS, scale, fixedStem: true };
     const small: Family = { ...large, stages: MOBILENET_V3_SMALL, ends: [0, 1, 2, 4, 6] };
-    all[`mobilenetv3_large_${width}`] = large;
-    all[`mobilenetv3_small_${width}`] = small;
-    all[`tf_mobilenetv3_large_${width}`] = { ...large, style: { ...HARD, same: true } };
-    all[`tf_mobilenetv3_small_${width}`] = { ...small, style: { ...HARD, same: true } };
-  }
-  return all;
+    return [...both(`mobilenetv3_large_${width}`, large), ...both(`mobilenetv3_small_${width}`, small)];
+  });
+}
+
+function families(): Entry[] {
+  return [...Object.entries(NAMED), ...scaledEntries(), ...mobilenetV3Entries()];
 }
 
 function groupsOf(family: Family): MbGroup[][] {
@@ -265,7 +276,7 @@ function stem(t: Tape, x: Tensor, family: Family): Tensor {
 
 /** timm 1.0.31 networks that `features_only` cuts as EfficientNetFeatures or MobileNetV3Features: all stages always run. */
 export const timmMobileEncoders: EncoderTable = Object.fromEntries(
-  Object.entries(families()).map(([name, family]) => [
+  families().map(([name, family]) => [
     `tu-${name}`,
     {
       dilates: true,
