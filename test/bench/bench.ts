@@ -15,6 +15,7 @@ import { decideTurn } from '../../src/turn/take-turn.ts';
 import { understand } from '../../src/understanding/understand.ts';
 import { cacheEstimates } from '../../src/workload/estimate-cache.ts';
 import { workloadFromLine } from '../../src/workload/from-line.ts';
+import { benchDingtalk } from './dingtalk.ts';
 import { benchSlack } from './slack.ts';
 
 /** Built by `npm run bench` beside the program it measures. */
@@ -196,3 +197,4 @@ await benchStart();
 await benchRows(Math.min(rows, 10_000));
 await benchRows(rows);
 for (const line of await benchSlack({ conversations: Math.min(rows, 20_000) })) console.log(line);
+for (const line of await benchDingtalk()) console.log(line);

@@ -1,57 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { httpTransport, payloads, type SlackTransport, socketTransport } from '../fakes/slack-driver.ts';
 import { SlackServer } from '../fakes/slack-server.ts';
+import { main, residentMiB, startBot, stopBot } from './bots.ts';
+import { inParallel, ms, percentile } from './measure.ts';
 
 const secret = 'bench-signing-secret';
 const question = 'deeplabv3+ resnet50 512x1024 batch 2, 19 classes, budget 15 CNY/hour';
 /** Compiled, this file stands in dist/test/bench. */
-const main = join(import.meta.dirname, '../../src/main.js');
 const echo = join(import.meta.dirname, 'slack-echo.js');
-
-interface Bot {
-  readonly child: ChildProcess;
-  readonly port: number;
-}
-
-async function startBot(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Bot> {
-  const child = spawn(process.execPath, args, {
-    env: { PATH: process.env['PATH'] ?? '', LOCALE: 'en', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const port = await new Promise<number>((resolve, reject) => {
-    let output = '';
-    const look = (chunk: Buffer): void => {
-      output += chunk.toString('utf8');
-      const found = /"port":(\d+)[^\n]*"serving"/u.exec(output)?.[1];
-      if (found !== undefined) resolve(Number(found));
-    };
-    child.stdout.on('data', look);
-    child.stderr.on('data', look);
-    child.once('exit', () => reject(new Error(`the bot ended: ${output}`)));
-  });
-  return { child, port };
-}
-
-const percentile = (values: readonly number[], share: number): number => {
-  const sorted = [...values].sort((one, two) => one - two);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
-};
-const ms = (value: number): string => `${value.toFixed(1)} ms`;
-
-/** Keeps `width` of them running until all are done. */
-async function inParallel(count: number, width: number, work: (index: number) => Promise<void>): Promise<void> {
-  let next = 0;
-  const lane = async (): Promise<void> => {
-    while (next < count) {
-      next += 1;
-      await work(next);
-    }
-  };
-  await Promise.all(Array.from({ length: width }, lane));
-}
 
 interface Trip {
   readonly milliseconds: number[];
@@ -94,17 +52,6 @@ async function measureAcks(server: SlackServer, slack: SlackTransport, count: nu
     times.push(acked ? time : Number.POSITIVE_INFINITY);
   });
   return times;
-}
-
-function residentMiB({ child }: Bot): number {
-  const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
-  return Number(/VmRSS:\s+(\d+)/u.exec(status)?.[1] ?? 0) / 1_024;
-}
-
-async function stopBot({ child }: Bot): Promise<void> {
-  const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await ended;
 }
 
 export interface SlackBenchOptions {

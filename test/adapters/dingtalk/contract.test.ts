@@ -2,8 +2,8 @@ import type { DingtalkMessage } from '../../../adapters/dingtalk/render.ts';
 import type { IncomingMessage } from '../../../src/message.ts';
 import { adapterContract } from '../../contracts/adapter-contract.ts';
 import { markdownProblems, messageProblems } from '../../fakes/dingtalk-markdown.ts';
-import { fresh, sampleNames } from '../../fakes/dingtalk-payloads.ts';
 import { openBench } from './harness.ts';
+import { fresh, sampleNames } from './recorded.ts';
 
 async function received(): Promise<readonly IncomingMessage[]> {
   const bench = await openBench();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Fault } from '../../fakes/dingtalk-gateway.ts';
-import { sample } from '../../fakes/dingtalk-payloads.ts';
 import { type Bench, openBench, pause } from './harness.ts';
+import { sample } from './recorded.ts';
 
 let bench: Bench;
 beforeEach(async () => {

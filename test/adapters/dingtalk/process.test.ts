@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { DingtalkGateway } from '../../fakes/dingtalk-gateway.ts';
-import { fresh, type Payload, sample, sampleNames } from '../../fakes/dingtalk-payloads.ts';
+import type { Payload } from '../../fakes/dingtalk-payloads.ts';
 import { environmentOf, eventually, pause } from './harness.ts';
 import { everyOutput, openSite, readiness, runProgram, type Site, tapped } from './process.ts';
+import { fresh, sample, sampleNames } from './recorded.ts';
 
 const question = '我想训 deeplabv3+ resnet50，512x1024，每卡2张，19类，预算 15 元/小时';
 const privateWords = 'quetzalcoatlus';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeConversationId } from '../../../src/message.ts';
-import { fresh, sample, sampleNames } from '../../fakes/dingtalk-payloads.ts';
 import { chineseTexts, fullReply } from '../slack/samples.ts';
 import { type Bench, eventually, openBench, pause } from './harness.ts';
+import { fresh, sample, sampleNames } from './recorded.ts';
 
 let bench: Bench;
 beforeAll(async () => {

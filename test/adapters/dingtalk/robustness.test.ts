@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { fresh, sampleNames } from '../../fakes/dingtalk-payloads.ts';
 import { refusals, surviveDrops, surviveRefusal } from './endurance.ts';
 import { type Bench, openBench } from './harness.ts';
+import { fresh, sampleNames } from './recorded.ts';
 
 test('many drops in a row leak nothing', () => surviveDrops(150), 60_000);
 
