@@ -1,4 +1,5 @@
-import { type AllocationLog, BackwardWalk, type Peak } from './tape/backward.ts';
+import { BackwardWalk } from './tape/backward.ts';
+import type { AllocationLog, Peak } from './tape/backward-types.ts';
 import type { Node, Storage, Tensor } from './tape/storage.ts';
 import { Param } from './tape/storage.ts';
 import type { Tape } from './tape/tape.ts';

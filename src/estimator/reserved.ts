@@ -1,6 +1,6 @@
 import { type Block, CachingAllocator } from './allocator.ts';
 import { type ReplayOptions, replay } from './replay.ts';
-import type { AllocationLog } from './tape/backward.ts';
+import type { AllocationLog } from './tape/backward-types.ts';
 import type { GradBuffer, Storage, Tensor } from './tape/storage.ts';
 import type { Tape } from './tape/tape.ts';
 import type { Workload } from './workload.ts';

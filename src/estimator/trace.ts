@@ -2,7 +2,8 @@ import { AppError } from '../errors.ts';
 import { findNetwork } from './networks/index.ts';
 import { imageInput, type Network, type Run } from './networks/network.ts';
 import type { Tensor } from './tape/storage.ts';
-import { Tape, type TapeOptions } from './tape/tape.ts';
+import { Tape } from './tape/tape.ts';
+import type { TapeOptions } from './tape/tape-types.ts';
 import { validationOutput } from './validation.ts';
 import type { Workload } from './workload.ts';
 

@@ -1,3 +1,4 @@
+import { ModuleWeights } from '../tape/module-weights.ts';
 import { conv2d } from '../tape/ops-conv.ts';
 import { derived } from '../tape/ops-masks.ts';
 import { layerNorm } from '../tape/ops-norm.ts';
@@ -5,7 +6,7 @@ import { stack, unbind } from '../tape/ops-parts.ts';
 import { repeat } from '../tape/ops-reduce.ts';
 import { flatten, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
-import { ModuleWeights, type Tape } from '../tape/tape.ts';
+import type { Tape } from '../tape/tape.ts';
 import { fpnPixelDecoder } from './fpn-pixel-decoder.ts';
 import { classScores, layeredMaskLogits, maskEmbedding, maskPredictor } from './mask-embedding.ts';
 import type { MaskPredictions } from './masked-attention-decoder.ts';

@@ -1,4 +1,5 @@
 import { AppError } from '../../errors.ts';
+import { ModuleWeights } from '../tape/module-weights.ts';
 import { gelu } from '../tape/ops-activation.ts';
 import { conv2d, convTranspose2d } from '../tape/ops-conv.ts';
 import { add, addInPlace, multiply, shift } from '../tape/ops-core.ts';
@@ -10,7 +11,7 @@ import { resize } from '../tape/ops-resize.ts';
 import { contiguous, expand, flatten, reshape, transpose } from '../tape/ops-shape.ts';
 import { emitFresh } from '../tape/rules.ts';
 import type { Tensor } from '../tape/storage.ts';
-import { ModuleWeights, type Tape } from '../tape/tape.ts';
+import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';
 import { layerNorm2d, sizeOf } from './blocks.ts';
 import { fromHeads, hfAttention, toHeads } from './hf-attention.ts';

@@ -49,7 +49,7 @@ export function hfClassLoss(t: Tape, classes: Tensor, truth: HfMaskTruth, weight
   const total = truth.reduce((sofar, objects) => sofar + (objects.shape[0] ?? 0), 0);
   const joined = derived(t, 'cat', labels, { shape: [total], dtype: 'long' });
   const target = derived(t, 'full', [], { shape: [batch, queries], dtype: 'long' });
-  const loss = crossEntropy(t, transpose(t, classes, 1, 2), target, true, weights);
+  const loss = crossEntropy(t, transpose(t, classes, 1, 2), target, { weights });
   t.keep(joined);
   return loss;
 }

@@ -1,19 +1,17 @@
-import { add } from '../tape/ops-core.ts';
 import { applyLinear, linearWeights } from '../tape/ops-linear.ts';
 import { derived } from '../tape/ops-masks.ts';
-import { select } from '../tape/ops-parts.ts';
-import { flatten, permute, reshape, transpose } from '../tape/ops-shape.ts';
+import { transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';
 import { hfMaskBackbone } from './hf-mask-backbone.ts';
 import { hfMaskLosses, weightedSum } from './hf-mask-loss.ts';
 import type { HfMaskPrediction } from './hf-mask-matching.ts';
+import { memories } from './hf-mask-memories.ts';
 import { maskTargets } from './hf-mask-targets.ts';
 import { maskedDecoderLayer, predictMasks, queryHead, repeatedQueries, unblocked } from './hf-masked-decoder.ts';
 import { noCheckpointing } from './hf-mobilenet-v2.ts';
 import { hfPixelDecoder } from './hf-pixel-decoder.ts';
-import { hfSinePositions } from './hf-sine-positions.ts';
 import { type Network, optionNumber, type Run, trainingImage } from './network.ts';
 
 const CHANNELS = 256;
@@ -25,19 +23,6 @@ interface Decoded {
   readonly queries: readonly Tensor[];
   readonly masks: readonly Tensor[];
   readonly held: readonly Tensor[];
-}
-
-/** Maps of the pixel decoder as N×B×C tokens, with their positions. */
-function memories(t: Tape, levels: readonly Tensor[]): { memory: Tensor[]; positions: Tensor[] } {
-  const table = t.param(LEVELS, CHANNELS);
-  const memory: Tensor[] = [];
-  const positions: Tensor[] = [];
-  for (const level of levels) {
-    positions.push(permute(t, flatten(t, hfSinePositions(t, level, CHANNELS / 2), 2), [2, 0, 1]));
-    const vector = reshape(t, select(t, table), [1, CHANNELS, 1]);
-    memory.push(permute(t, add(t, flatten(t, level, 2), vector), [2, 0, 1]));
-  }
-  return { memory, positions };
 }
 
 function decode(

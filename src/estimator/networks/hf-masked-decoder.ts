@@ -1,3 +1,4 @@
+import { ModuleWeights } from '../tape/module-weights.ts';
 import { relu, sigmoid, softmax } from '../tape/ops-activation.ts';
 import { add, scale } from '../tape/ops-core.ts';
 import { applyLinear, bmm, type LinearWeights, linear, linearWeights } from '../tape/ops-linear.ts';
@@ -7,7 +8,7 @@ import { repeat } from '../tape/ops-reduce.ts';
 import { resize } from '../tape/ops-resize.ts';
 import { contiguous, permute, reshape, transpose } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
-import { ModuleWeights, type Tape } from '../tape/tape.ts';
+import type { Tape } from '../tape/tape.ts';
 import { maskLogits } from './mask-embedding.ts';
 import { multiHeadAttention } from './multi-head-attention.ts';
 

@@ -1,6 +1,7 @@
 import { relu } from '../tape/ops-activation.ts';
 import { conv2d } from '../tape/ops-conv.ts';
 import { add } from '../tape/ops-core.ts';
+import { dropout } from '../tape/ops-layers.ts';
 import { linear } from '../tape/ops-linear.ts';
 import { derived } from '../tape/ops-masks.ts';
 import { groupNorm, layerNorm } from '../tape/ops-norm.ts';
@@ -45,9 +46,9 @@ function groupNormed(
 
 /**
  * Pixel decoder of Mask2Former and OneFormer in transformers 5.24: six layers of deformable attention over the three
- * coarse maps (features are finest first), then one FPN step. `layers`: OneFormer has the same.
+ * coarse maps (features are finest first), then one FPN step. `rate`: dropout in the layers (OneFormer).
  */
-export function hfPixelDecoder(t: Tape, features: readonly Tensor[]): HfPixelDecoding {
+export function hfPixelDecoder(t: Tape, features: readonly Tensor[], rate = 0): HfPixelDecoding {
   return t.call('decoder', features, () => {
     const coarse = features.slice(-3).toReversed();
     const embedded: Tensor[] = [];
@@ -57,7 +58,7 @@ export function hfPixelDecoder(t: Tape, features: readonly Tensor[]): HfPixelDec
       encodings.push(hfSinePositions(t, map, CHANNELS / 2));
     }
     const { tokens, context, held } = encoderInputs(t, embedded, encodings);
-    const memory = t.call('encoder', [tokens], () => encode(t, tokens, context));
+    const memory = t.call('encoder', [tokens], () => encode(t, tokens, context, rate));
     const parts = split(
       t,
       memory,
@@ -102,20 +103,20 @@ function encoderInputs(t: Tape, maps: readonly Tensor[], encodings: readonly Ten
   return { tokens, context, held: [...masks, tokens, padding, positions] };
 }
 
-function encode(t: Tape, tokens: Tensor, context: DeformableContext): Tensor {
+function encode(t: Tape, tokens: Tensor, context: DeformableContext, rate: number): Tensor {
   let x = tokens;
-  for (let layer = 0; layer < LAYERS; layer += 1) x = encoderLayer(t, x, context);
+  for (let layer = 0; layer < LAYERS; layer += 1) x = encoderLayer(t, x, context, rate);
   t.keep(context.references);
   return x;
 }
 
 /** Post-norm layer, with a check for infinities in training. */
-function encoderLayer(t: Tape, x: Tensor, context: DeformableContext): Tensor {
+function encoderLayer(t: Tape, x: Tensor, context: DeformableContext, rate: number): Tensor {
   return t.call('layers', x, () => {
     const [attended, weights] = hfDeformableAttention(t, x, context);
-    const middle = layerNorm(t, add(t, x, attended));
-    const wide = relu(t, linear(t, middle, FEEDFORWARD), false);
-    const out = layerNorm(t, add(t, middle, linear(t, wide, x.shape[2] ?? 1)));
+    const middle = layerNorm(t, add(t, x, dropout(t, attended, rate)));
+    const wide = dropout(t, relu(t, linear(t, middle, FEEDFORWARD), false), rate);
+    const out = layerNorm(t, add(t, middle, dropout(t, linear(t, wide, x.shape[2] ?? 1), rate)));
     t.keep(middle);
     if (t.training) checkFinite(t, out);
     t.keep(weights, out);

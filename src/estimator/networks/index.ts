@@ -10,6 +10,7 @@ import { hfMaskFormer } from './hf-maskformer.ts';
 import { hfMobileNetV2 } from './hf-mobilenet-v2.ts';
 import { hfMobileVit } from './hf-mobilevit.ts';
 import { hfMobileVitV2 } from './hf-mobilevit-v2.ts';
+import { hfOneFormer } from './hf-oneformer.ts';
 import { hfSam } from './hf-sam.ts';
 import { hfSegformer } from './hf-segformer.ts';
 import { hfUpernet } from './hf-upernet.ts';
@@ -90,6 +91,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...hfMaskFormer,
   ...hfEomt,
   ...hfSam,
+  ...hfOneFormer,
   ...hfSegformer,
   ...hfUpernet,
   ...maskRcnnNetworks,

@@ -101,7 +101,10 @@ function classLoss(
   const logits = reshape(t, classes, [batch * queries, width]);
   const picked = derived(t, 'index', [truth.perClass], { shape: [batch * queries], dtype: classes.dtype });
   const total = derived(t, 'sum', [picked], { shape: [], dtype: 'float' });
-  const map = crossEntropy(t, logits, truth.labels, false, classWeights(t, width, classes.dtype));
+  const map = crossEntropy(t, logits, truth.labels, {
+    reduced: false,
+    weights: classWeights(t, width, classes.dtype),
+  });
   const rowWeights = derived(t, 'to', [truth.labelWeights], { shape: [batch * queries], dtype: 'float' });
   const weighted = multiply(t, map, rowWeights);
   const average = averaged(t, weighted, total);

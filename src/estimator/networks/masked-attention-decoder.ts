@@ -1,3 +1,4 @@
+import { ModuleWeights } from '../tape/module-weights.ts';
 import { add } from '../tape/ops-core.ts';
 import { derived } from '../tape/ops-masks.ts';
 import { layerNorm } from '../tape/ops-norm.ts';
@@ -5,7 +6,7 @@ import { select } from '../tape/ops-parts.ts';
 import { repeat } from '../tape/ops-reduce.ts';
 import { flatten, permute, reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
-import { ModuleWeights, type Tape } from '../tape/tape.ts';
+import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';
 import type { PixelDecoding } from './deformable-pixel-decoder.ts';
 import { classScores, type MaskPredictor, maskEmbedding, maskLogits, maskPredictor } from './mask-embedding.ts';

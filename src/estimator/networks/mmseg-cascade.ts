@@ -1,5 +1,6 @@
+import { ModuleWeights } from '../tape/module-weights.ts';
 import type { Tensor } from '../tape/storage.ts';
-import { ModuleWeights, type Tape } from '../tape/tape.ts';
+import type { Tape } from '../tape/tape.ts';
 import type { LossName } from '../workload.ts';
 import type { Head } from './mmseg-head.ts';
 import { type HeadLosses, lossByFeature } from './mmseg-loss.ts';

@@ -59,7 +59,7 @@ function namedLosses(t: Tape, { resized, label, weight }: LossInputs, loss: Loss
 
 /** `CrossEntropyLoss`: one value per pixel, optionally weighted, summed and divided by the number of pixels. */
 export function meanCrossEntropy(t: Tape, logits: Tensor, label: Tensor, weight?: Tensor): Tensor {
-  const map = crossEntropy(t, logits, label, false);
+  const map = crossEntropy(t, logits, label, { reduced: false });
   const weighted = weight === undefined ? map : multiply(t, map, weight);
   const average = scale(
     t,

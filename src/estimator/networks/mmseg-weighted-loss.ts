@@ -13,7 +13,7 @@ import type { LossTerm } from './mmseg-loss.ts';
 export const weightedCrossEntropy: LossTerm = (t, logits, label) => {
   const [batch = 1, classes = 1] = logits.shape;
   const weights = constant(t, 'new_tensor', [classes], 'float');
-  const map = crossEntropy(t, logits, label, false, weights);
+  const map = crossEntropy(t, logits, label, { reduced: false, weights });
   const perImage = Array.from({ length: batch }, () => constant(t, 'index', label.shape.slice(1), 'float'));
   t.keep(...perImage);
   const stacked = constant(t, 'stack', label.shape, 'float');
@@ -38,7 +38,7 @@ export const hardPixelCrossEntropy: LossTerm = (t, logits, label) => {
   const pixels = elements(label.shape);
   const probabilities = softmax(t, logits);
   const weights = constant(t, 'new_tensor', [logits.shape[1] ?? 1], 'float');
-  const map = crossEntropy(t, logits, label, false, weights);
+  const map = crossEntropy(t, logits, label, { reduced: false, weights });
   const mask = constant(t, 'ne', [pixels], 'byte');
   const copied = constant(t, 'clone', label.shape, 'long');
   constant(t, 'eq', label.shape, 'byte');

@@ -1,4 +1,5 @@
-import { contiguousStrides } from './layout.ts';
+import { hold, isDenseSlice } from './backward-rules.ts';
+import type { BackwardOptions, Peak } from './backward-types.ts';
 import {
   type DType,
   elements,
@@ -13,31 +14,6 @@ import {
   type Storage,
 } from './storage.ts';
 import type { Tape } from './tape.ts';
-
-/** Highest live bytes of a phase, without and with kernel-internal memory, and where they occur. */
-export interface Peak {
-  bytes: number;
-  withKernels: number;
-  operation: string;
-  scope: number;
-  /** Index of the measuring point, for a second walk that stops there. */
-  mark: number;
-}
-
-/** Told about every allocation and release of the backward pass, in order. */
-export interface AllocationLog {
-  allocated(key: GradBuffer | Storage): void;
-  freed(key: GradBuffer | Storage): void;
-}
-
-export interface BackwardOptions {
-  readonly fanInCopies: boolean;
-  /** Gradients of parameters exist before backward and stay: an incoming one is added and freed. */
-  readonly residentGradients: boolean;
-  /** Stop at this measuring point (explanations), or -1. */
-  readonly stopAt: number;
-  readonly log?: AllocationLog;
-}
 
 class Stop extends Error {}
 
@@ -316,18 +292,4 @@ export class BackwardWalk implements GradientWalk {
     }
     return stop;
   }
-}
-
-/** Memory from outside that nobody kept is gone: a replay cannot bring it back. */
-function hold(storage: Storage, region: Region): void {
-  if (storage.birth < region.firstOperation && storage.holders === 0) return;
-  storage.holders += 1;
-}
-
-/** A part of other memory that is laid out like the weight (sides of 1 do not matter). */
-function isDenseSlice(param: Param, grad: Grad): boolean {
-  const { strides } = grad;
-  if (grad.whole || strides === null) return false;
-  const wanted = contiguousStrides(param.shape);
-  return param.shape.every((side, axis) => side === 1 || strides[axis] === wanted[axis]);
 }

@@ -9,6 +9,12 @@ function pixels(logits: Tensor): number {
   return elements(logits.shape) / (logits.shape[1] ?? 1);
 }
 
+/** `reduced`: a mean, else one value per pixel; `weights`: one per class. */
+interface LossOptions {
+  readonly reduced?: boolean;
+  readonly weights?: Tensor | undefined;
+}
+
 /** `F.nll_loss` on log-probabilities (fp32 list): keeps them, the target, class weights and the total weight. `reduced`: a mean, else one value per pixel. */
 export function nllLoss(
   t: Tape,
@@ -29,7 +35,8 @@ export function nllLoss(
 }
 
 /** `F.cross_entropy`: 16-bit logits give a 16-bit log-softmax and an fp32 cast of it (6 B a logit). */
-export function crossEntropy(t: Tape, logits: Tensor, target: Tensor, reduced = true, weights?: Tensor): Tensor {
+export function crossEntropy(t: Tape, logits: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
+  const { reduced = true, weights } = options;
   return nllLoss(t, logSoftmax(t, logits, true), target, { reduced, weights });
 }
 

@@ -43,12 +43,6 @@ export interface WorkAmount {
   readonly products?: number;
 }
 
-export interface Scope {
-  readonly path: string;
-  readonly parent: number;
-  readonly children: Map<string, number>;
-}
-
 /** The output of an operation before it becomes a tensor. */
 export interface Output {
   readonly storage: Storage;

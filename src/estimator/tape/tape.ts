@@ -1,6 +1,9 @@
+import type { ModuleWeights } from './module-weights.ts';
+import { childScope, newRegion, type Scope } from './scopes.ts';
 import {
   type DType,
   elements,
+  itemSize,
   Node,
   type Operation,
   Param,
@@ -10,14 +13,7 @@ import {
   storageBytes,
   Tensor,
 } from './storage.ts';
-import type { Output, Scope, TapeOptions, WorkAmount, WorkKind } from './tape-types.ts';
-
-export type { Output, Scope, TapeOptions, TorchRules, WorkAmount, WorkKind } from './tape-types.ts';
-
-/** Parameters and buffers of modules that run more than once, in the order of their first run. */
-export class ModuleWeights {
-  readonly tensors: Tensor[] = [];
-}
+import type { Output, TapeOptions, WorkAmount, WorkKind } from './tape-types.ts';
 
 /**
  * Runs a network symbolically: every operation makes storages and, when a gradient flows through it, a node.
@@ -82,7 +78,17 @@ export class Tape {
 
   /** Weight of the given shape; frozen inside `freeze`. */
   param(...shape: number[]): Tensor {
-    return this.made(() => this.newParam(shape));
+    return this.made(() => {
+      const count = elements(shape);
+      const trainable = this.frozenDepth === 0;
+      const storage = new Storage(roundToBlock(4 * count), -1, this.scope, true);
+      this.parameterCount += count;
+      if (trainable) this.trainableCount += count;
+      this.parameterBytes += storage.bytes;
+      const param = new Param(storage, shape, trainable);
+      this.params.push(param);
+      return new Tensor(storage, shape, 'float', { param });
+    });
   }
 
   /** Runs modules whose weights live in `weights`: the first run makes them, every later run uses them again. */
@@ -105,27 +111,13 @@ export class Tape {
     return tensor;
   }
 
-  private newParam(shape: readonly number[]): Tensor {
-    const count = elements(shape);
-    const trainable = this.frozenDepth === 0;
-    const storage = new Storage(roundToBlock(4 * count), -1, this.scope, true);
-    this.parameterCount += count;
-    if (trainable) this.trainableCount += count;
-    this.parameterBytes += storage.bytes;
-    const param = new Param(storage, shape, trainable);
-    this.params.push(param);
-    return new Tensor(storage, shape, 'float', { param });
-  }
-
   /** Non-trained state of a module (running statistics, index tables). */
   buffer(shape: readonly number[], dtype: DType = 'float'): Tensor {
-    return this.made(() => this.newBuffer(shape, dtype));
-  }
-
-  private newBuffer(shape: readonly number[], dtype: DType): Tensor {
-    const storage = new Storage(storageBytes(shape, dtype), -1, this.scope, true);
-    this.bufferBytes += storage.bytes;
-    return new Tensor(storage, shape, dtype);
+    return this.made(() => {
+      const storage = new Storage(storageBytes(shape, dtype), -1, this.scope, true);
+      this.bufferBytes += storage.bytes;
+      return new Tensor(storage, shape, dtype);
+    });
   }
 
   input(shape: readonly number[], dtype: DType = 'float'): Tensor {
@@ -152,7 +144,7 @@ export class Tape {
   /** A module call: names what is made inside, and holds `args` until it returns, as `nn.Module.__call__` does. */
   call<T>(name: string, args: Tensor | readonly Tensor[], body: () => T): T {
     const outer = this.scope;
-    if (name !== '') this.scope = this.child(outer, name);
+    if (name !== '') this.scope = childScope(this.scopes, outer, name);
     const result = body();
     this.scope = outer;
     if (args instanceof Tensor) args.storage.death = this.now;
@@ -163,7 +155,7 @@ export class Tape {
   /** Names what is made inside without holding anything. */
   within<T>(name: string, body: () => T): T {
     const outer = this.scope;
-    this.scope = this.child(outer, name);
+    this.scope = childScope(this.scopes, outer, name);
     const result = body();
     this.scope = outer;
     return result;
@@ -202,9 +194,7 @@ export class Tape {
 
   /** Memory made by the current operation. */
   allocate(shape: readonly number[], dtype: DType): Storage {
-    return this.allocateBytes(
-      elements(shape) * (dtype === 'float' ? 4 : dtype === 'half' ? 2 : dtype === 'long' ? 8 : 1),
-    );
+    return this.allocateBytes(elements(shape) * itemSize(dtype));
   }
 
   allocateBytes(bytes: number): Storage {
@@ -249,9 +239,7 @@ export class Tape {
   }
 
   private tracks(inputs: readonly Tensor[]): boolean {
-    if (!this.options.training) return false;
-    for (const input of inputs) if (input.requiresGrad) return true;
-    return false;
+    return this.options.training && inputs.some((input) => input.requiresGrad);
   }
 
   private node(outputs: readonly Tensor[], recorded: Operation): Node {
@@ -290,18 +278,8 @@ export class Tape {
   }
 
   private openRegion(inputs: readonly Tensor[], reentrant: Region['reentrant']): Region {
-    return {
-      parent: this.region,
-      firstOperation: this.now + 1,
-      firstStorage: this.storages.length,
-      firstNode: this.nodes.length,
-      lastOperation: this.now,
-      lastStorage: 0,
-      lastNode: 0,
-      inputs: inputs.map((input) => input.storage),
-      replayed: false,
-      reentrant,
-    };
+    const { region, now, storages, nodes } = this;
+    return newRegion(region, { operation: now, storage: storages.length, node: nodes.length }, { inputs, reentrant });
   }
 
   private inRegion<T>(region: Region, body: () => T): T {
@@ -318,16 +296,5 @@ export class Tape {
   /** End of the forward pass: autocast exits and drops its weight copies. */
   exitAutocast(): void {
     for (const cast of this.casts) cast.death = this.now;
-  }
-
-  private child(parent: number, name: string): number {
-    const scope = this.scopes[parent];
-    const known = scope?.children.get(name);
-    if (known !== undefined) return known;
-    const path = scope === undefined || scope.path === '' ? name : `${scope.path}.${name}`;
-    this.scopes.push({ path, parent, children: new Map() });
-    const index = this.scopes.length - 1;
-    scope?.children.set(name, index);
-    return index;
   }
 }

@@ -142,7 +142,7 @@ describe('losses', () => {
   });
 
   test('unreduced it gives one value a pixel', () => {
-    const unreduced: Build = (t, x) => crossEntropy(t, x, t.target([2, 16, 16], 'long'), false);
+    const unreduced: Build = (t, x) => crossEntropy(t, x, t.target([2, 16, 16], 'long'), { reduced: false });
     expect(run(unreduced, 'float', {})).toMatchObject({ shape: [2, 16, 16], output: 2048 });
   });
 
