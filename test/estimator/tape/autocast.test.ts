@@ -147,7 +147,7 @@ describe('losses', () => {
   });
 
   test('class weights are kept too', () => {
-    const weighted: Build = (t, x) => crossEntropy(t, x, t.target([2, 16, 16], 'long'), true, t.input([32]));
+    const weighted: Build = (t, x) => crossEntropy(t, x, t.target([2, 16, 16], 'long'), { weights: t.input([32]) });
     expect(run(weighted, 'float', {}).saved.filter((one) => one === 'weight')).toHaveLength(2);
   });
 
