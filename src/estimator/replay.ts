@@ -99,11 +99,13 @@ export function settleHolders(t: Tape): void {
   for (const region of regions) for (const input of region.inputs) input.holders += 1;
 }
 
-/** A graph that the loss does not depend on lives as long as the tensor that ends it. */
+/** A graph that the loss does not depend on lives as long as the tensor that ends it; a checkpointed one keeps its inputs only. */
 function extendDeadGraph(node: Node): void {
   let death = node.lastUser;
   for (const output of node.outputs) death = Math.max(death, output.storage.death);
-  for (const storage of node.saved) if (storage.death < death) storage.death = death;
+  let { region } = node;
+  while (region !== null && region.parent !== null) region = region.parent;
+  for (const storage of region?.inputs ?? node.saved) if (storage.death < death) storage.death = death;
   for (const { edge } of node.inputs) {
     if (edge !== null && !(edge instanceof Param) && edge.lastUser < death) edge.lastUser = death;
   }
