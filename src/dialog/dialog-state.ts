@@ -1,5 +1,5 @@
 import type { Locale } from '../message.ts';
-import type { Ambiguity, Intent, SlotName, Slots, Understanding } from '../understanding/understanding.ts';
+import type { Ambiguity, Artifact, Intent, SlotName, Slots, Understanding } from '../understanding/understanding.ts';
 
 /** What is remembered about one conversation between turns. JSON; versioned by the store. */
 export interface DialogState {
@@ -17,6 +17,8 @@ export interface DialogState {
   /** Slots before the last changes, newest last (undo, "the last one"); bounded. */
   readonly history: readonly Slots[];
   readonly estimateCode: string | null;
+  /** Figures of the failure that was pasted, until its workload is known and answered. */
+  readonly failure?: Artifact;
 }
 
 /** The rule's decision for one turn; the dialog decides, it never computes. */

@@ -56,7 +56,15 @@ function merge(state: DialogState, understanding: Understanding): DialogState {
     waived: waivedAfter(state, understanding, slots),
     intent: servedIntent(state, understanding, slots),
     history: changed ? remember(state) : state.history,
+    ...failureIn(understanding),
   };
+}
+
+/** A failure waits for its workload; once answered, only a new one is about it again. */
+function failureIn({ artifact, intents }: Understanding): Pick<DialogState, 'failure'> {
+  if (artifact === null || !intents.includes('oom_report')) return {};
+  const { gpus: _processes, ...figures } = artifact;
+  return { failure: figures };
 }
 
 /** The bot asks for a card only when the person wants an own one judged. */
@@ -82,6 +90,8 @@ function servedIntent(state: DialogState, understanding: Understanding, slots: S
   const served = understanding.intents.find(isServed);
   const aside = served === 'price' && current !== null;
   if (served !== undefined && !aside) return served;
+  // what is changed after the explanation of a failure asks what the changed run needs
+  if (current === 'oom_report' && state.answered) return 'size';
   return understanding.intents.includes('what_if') ? (current ?? 'size') : current;
 }
 

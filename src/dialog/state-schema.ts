@@ -72,6 +72,41 @@ const intent = z.enum([
   'unknown',
 ]);
 
+const failure = z.object({
+  kind: z.enum([
+    'cuda_oom',
+    'paddle_oom',
+    'tensorflow_oom',
+    'cudnn_error',
+    'nvidia_smi',
+    'training_log',
+    'host_oom',
+    'config',
+    'code',
+  ]),
+  diagnosis: z
+    .enum([
+      'too_big',
+      'fragmentation',
+      'other_process',
+      'single_allocation',
+      'first_iteration',
+      'validation',
+      'host_memory',
+      'leak',
+    ])
+    .nullable(),
+  gpuIndex: amount,
+  triedGiB: amount,
+  totalGiB: amount,
+  allocatedGiB: amount,
+  freeGiB: amount,
+  reservedGiB: amount,
+  cachedGiB: amount,
+  processGiB: amount,
+  reservedUnallocatedGiB: amount,
+});
+
 const state = z.object({
   schema: z.literal(1),
   locale: z.enum(['zh', 'en']),
@@ -83,6 +118,7 @@ const state = z.object({
   answered: z.boolean(),
   history: z.array(slots),
   estimateCode: z.string().nullable(),
+  failure: optional(failure),
 });
 
 /** Slots as stored; its type is checked against the contract by the functions below. */

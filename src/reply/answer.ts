@@ -54,7 +54,14 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
 function beside(cards: readonly Fit[], recommendation: Recommendation, words: Words): readonly string[] {
   const { recommended } = recommendation;
   const named = cards.some((card) => card.instanceType !== null && card.instanceType === recommended?.instanceType);
-  return recommended === null || named ? [] : [rentText(recommendation, words)];
+  const nothing = recommended === null && recommendation.nextCount === null;
+  return nothing || named ? [] : [rentText(recommendation, words)];
+}
+
+/** Behind a failure: what else to run it on, and where the memory goes. */
+export function failedBlocks(input: AnswerInput, recommendation: Recommendation, words: Words): readonly Block[] {
+  const machine = words.advice.oom.otherMachine(rentText(recommendation, words));
+  return [{ kind: 'text', level: 'main', text: machine }, ...supporting(input, recommendation, words)];
 }
 
 function fitVerdict(card: Fit, { estimate }: Recommendation, words: Words): string {

@@ -2,8 +2,8 @@ import type { Belief } from '../advice/beliefs.ts';
 import type { Recommendation } from '../advice/recommendation.ts';
 import type { DialogAction, Turn } from '../dialog/dialog-state.ts';
 import type { Locale } from '../message.ts';
-import type { Intent, Understanding } from '../understanding/understanding.ts';
-import { type AnswerInput, cardBlocks, orderBlocks, sizeBlocks } from './answer.ts';
+import type { Intent } from '../understanding/understanding.ts';
+import { type AnswerInput, cardBlocks, failedBlocks, orderBlocks, sizeBlocks } from './answer.ts';
 import { sizeVerdict } from './blocks/verdict.ts';
 import { nextChoices } from './choices.ts';
 import {
@@ -114,10 +114,8 @@ function answerBlocks(
     return shown(sizeBlocks(input, recommendation, words));
   }
   if (intent === 'oom_report') {
-    const diagnosis = oomBlocks(failureOf(understanding, recommendation), words);
-    return recommendation === undefined
-      ? diagnosis
-      : [...diagnosis, ...sizeBlocks(input, recommendation, words).slice(1)];
+    const diagnosis = oomBlocks(failureOf(turn, recommendation), words);
+    return recommendation === undefined ? diagnosis : [...diagnosis, ...failedBlocks(input, recommendation, words)];
   }
   if (facts.comparisons !== undefined) return measuredBlocks(facts.comparisons, words);
   if (facts.models !== undefined) return modelBlocks(facts.models, words);
@@ -132,9 +130,10 @@ function answerBlocks(
   return ownCards ? sizeBlocks(input, recommendation, words) : cardBlocks(input, recommendation, words);
 }
 
-function failureOf({ artifact, toldDiagnosis }: Understanding, recommendation: Recommendation | undefined): Failure {
+function failureOf({ understanding, state }: Turn, recommendation: Recommendation | undefined): Failure {
   const card = recommendation?.own ?? recommendation?.named[0] ?? null;
-  const diagnosis = artifact?.diagnosis ?? toldDiagnosis;
+  const artifact = understanding.artifact ?? state.failure ?? null;
+  const diagnosis = artifact?.diagnosis ?? understanding.toldDiagnosis;
   return { artifact, diagnosis, estimate: recommendation?.estimate, card };
 }
 

@@ -1,7 +1,7 @@
 import type { Fit } from '../advice/recommendation.ts';
 import type { Estimate } from '../estimator/estimate-result.ts';
 import type { Artifact, Diagnosis } from '../understanding/understanding.ts';
-import { gib, gibOf } from './format.ts';
+import { gib, gibOf, significant } from './format.ts';
 import type { Words } from './messages/index.ts';
 import type { Block } from './reply.ts';
 
@@ -28,21 +28,74 @@ export interface Failure {
 
 /** What went wrong, with the figures of the message beside the estimate, and what to do next. */
 export function oomBlocks(failure: Failure, words: Words): readonly Block[] {
-  const text = words.advice.oom;
-  const known = failure.diagnosis ?? impliedDiagnosis(failure);
-  const diagnosis = known === null ? null : text.diagnoses[known];
-  const beside = besideEstimate(failure, words);
-  const verdict = diagnosis?.verdict ?? (beside === null ? text.unknown : text.fitsByEstimate);
   const figures = [...artifactFigures(failure.artifact, words), ...estimateFigures(failure, words)];
+  const { verdict, beside, causes, next } = findings(failure, words);
   return [
     { kind: 'verdict', level: 'main', text: verdict },
     ...(beside === null ? [] : [{ kind: 'text', level: 'main', text: beside } satisfies Block]),
+    ...(causes.length === 0
+      ? []
+      : [{ kind: 'list', level: 'main', title: words.advice.oom.disagreeTitle, items: causes } satisfies Block]),
     ...(figures.length === 0
       ? []
       : [{ kind: 'facts', level: 'main', title: words.answer.sections.figures, items: figures } satisfies Block]),
     ...smiList(failure.artifact, words),
-    { kind: 'list', level: 'main', title: text.nextTitle, items: diagnosis?.next ?? text.unknownNext },
+    { kind: 'list', level: 'main', title: words.advice.oom.nextTitle, items: next },
   ];
+}
+
+interface Findings {
+  readonly verdict: string;
+  readonly beside: string | null;
+  readonly causes: readonly string[];
+  readonly next: readonly string[];
+}
+
+/** The reason that the figures give, reconciled with the estimate where the two differ. */
+function findings(failure: Failure, words: Words): Findings {
+  const text = words.advice.oom;
+  const known = failure.diagnosis ?? impliedDiagnosis(failure);
+  const room = roomOf(failure);
+  const beside = room === null ? null : besideText(room, words);
+  if (known === 'too_big' && room !== null && room.needed <= room.total) {
+    return disagreement(failure, { ...room, beside }, words) ?? onTheEdge(room, words);
+  }
+  const diagnosis = known === null ? null : text.diagnoses[known];
+  const verdict = diagnosis?.verdict ?? (beside === null ? text.unknown : text.fitsByEstimate);
+  return { verdict, beside, causes: [], next: diagnosis?.next ?? text.unknownNext };
+}
+
+/** What the run held and asked for when it failed. */
+function failedAtGiB({ allocatedGiB, triedGiB = 0 }: Artifact): number | null {
+  return allocatedGiB === undefined ? null : allocatedGiB + triedGiB;
+}
+
+/** The message shows more than the estimate allows for: the run is another than the one described. */
+function disagreement(
+  { artifact, estimate }: Failure,
+  { beside }: { readonly beside: string | null },
+  words: Words,
+): Findings | null {
+  const pasted = artifact === null ? null : failedAtGiB(artifact);
+  if (pasted === null || estimate === undefined) return null;
+  const estimated = estimate.bytes.allocatedPeak / GIB;
+  if (pasted <= estimated * (1 + estimate.uncertainty.relative)) return null;
+  const { disagrees, causes, disagreeNext } = words.advice.oom;
+  const fixed = (estimate.bytes.parameters + estimate.bytes.buffers + estimate.bytes.optimizerState) / GIB;
+  const times = (pasted - fixed) / (estimated - fixed);
+  const batch = significant(estimate.workload.batchSize * times);
+  const larger = causes.larger(gibOf(pasted), batch, Math.sqrt(times).toFixed(2));
+  return {
+    verdict: disagrees(gibOf(pasted), gibOf(estimated)),
+    beside,
+    causes: [larger, causes.library, causes.besides],
+    next: disagreeNext,
+  };
+}
+
+function onTheEdge({ needed, total }: Room, words: Words): Findings {
+  const { onTheEdge: verdict, diagnoses } = words.advice.oom;
+  return { verdict: verdict(gibOf(needed), gibOf(total)), beside: null, causes: [], next: diagnoses.too_big.next };
 }
 
 /** Told only that it failed: when the estimate does not fit the card either, that is the reason. */
@@ -51,10 +104,18 @@ function impliedDiagnosis({ card }: Failure): Diagnosis | null {
   return card.changes.length > 0 || card.status === 'does-not-fit' ? 'too_big' : null;
 }
 
-function besideEstimate({ artifact, estimate, card }: Failure, words: Words): string | null {
+interface Room {
+  /** What nvidia-smi would show. */
+  readonly needed: number;
+  readonly total: number;
+}
+
+function roomOf({ artifact, estimate, card }: Failure): Room | null {
   const total = artifact?.totalGiB ?? card?.usableGiB;
-  if (total === undefined || estimate === undefined) return null;
-  const needed = estimate.bytes.device / GIB;
+  return total === undefined || estimate === undefined ? null : { needed: estimate.bytes.device / GIB, total };
+}
+
+function besideText({ needed, total }: Room, words: Words): string {
   const { fitsAlone, withEstimate } = words.advice.oom;
   return needed <= total ? fitsAlone(gibOf(needed), gibOf(total)) : withEstimate(gibOf(needed), gibOf(total));
 }

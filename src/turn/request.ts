@@ -1,3 +1,4 @@
+import type { Catalog } from '../../catalog/index.ts';
 import type { RecommendationRequest, RentalFilter } from '../advice/request.ts';
 import { namedGpus } from '../dialog/slots.ts';
 import type { Slots } from '../understanding/understanding.ts';
@@ -6,11 +7,17 @@ import type { SlotWorkload } from '../workload/from-slots.ts';
 /** Hours of a month in which a monthly machine runs, when nothing was said: all of them (24 × 30). */
 const HOURS_PER_MONTH = 720;
 
+interface RequestPorts {
+  readonly region: string;
+  readonly usdCny: number;
+  readonly catalog?: Pick<Catalog, 'findGpu' | 'proposable'>;
+}
+
 /** What the advice is asked, from what a conversation holds. */
 export function requestFromSlots(
   slots: Slots,
   built: SlotWorkload,
-  { region, usdCny }: { readonly region: string; readonly usdCny: number },
+  { region, usdCny, catalog }: RequestPorts,
 ): RecommendationRequest {
   return {
     workload: built.workload,
@@ -18,8 +25,8 @@ export function requestFromSlots(
     region: slots.region ?? region,
     chargeType: slots.chargeType ?? 'PostPaid',
     freeTotalBatch: built.freeTotalBatch,
-    only: rentalFilter(slots),
-    own: ownGpu(slots),
+    only: isOwnCard(slots, catalog) ? null : rentalFilter(slots),
+    own: isOwnCard(slots, catalog) ? ownGpu(slots) : null,
     run: runLength(slots),
     assumeUsualRun: slots.deadlineHours !== undefined,
     deadlineHours: slots.deadlineHours ?? null,
@@ -37,9 +44,22 @@ function budgetLimit(budget: Slots['budget'], usdCny: number): RecommendationReq
   return { ...budget, period: cny > DEAREST_HOUR_CNY ? 'month' : 'hour' };
 }
 
+/** Said to be owned, or one card that nobody rents out: by its memory alone, or a desktop card. */
+function isOwnCard(slots: Slots, catalog: RequestPorts['catalog']): boolean {
+  const [mention, ...others] = namedGpus(slots);
+  if (mention === undefined) return false;
+  if (slots.owned === true) return true;
+  if (others.length > 0 || mention.instance !== undefined || mention.family !== undefined) return false;
+  if (mention.name === undefined) return mention.memoryGiB !== undefined;
+  const match = catalog?.findGpu(mention.name, mention.memoryGiB);
+  if (match === undefined) return false;
+  const rows = 'ambiguous' in match ? match.ambiguous : [match];
+  return rows.every((row) => catalog?.proposable(row.name).length === 0);
+}
+
 function rentalFilter(slots: Slots): RentalFilter | null {
   const mentions = namedGpus(slots);
-  if (slots.owned === true || mentions.length === 0) return null;
+  if (mentions.length === 0) return null;
   const instances = mentions.flatMap(({ instance, family }) => instance ?? family ?? []);
   const gpus = mentions.filter(({ instance, family }) => instance === undefined && family === undefined);
   return { gpus, instances };
@@ -47,8 +67,7 @@ function rentalFilter(slots: Slots): RentalFilter | null {
 
 function ownGpu(slots: Slots): RecommendationRequest['own'] {
   const [mention] = namedGpus(slots);
-  if (slots.owned !== true || mention === undefined) return null;
-  return { ...mention, ...(slots.gpus === undefined ? {} : { count: slots.gpus }) };
+  return mention === undefined ? null : { ...mention, ...(slots.gpus === undefined ? {} : { count: slots.gpus }) };
 }
 
 function runLength({ iterations, epochs, trainImages, dataset }: Slots): RecommendationRequest['run'] {

@@ -138,6 +138,49 @@ describe('other questions', () => {
     expect(second?.fallback).toContain('the card has 10.9 GiB');
   });
 
+  const HEAVY =
+    'CUDA out of memory. Tried to allocate 512.00 MiB (GPU 0; 15.78 GiB total capacity; 14.10 GiB already allocated; 100.00 MiB free; 14.60 GiB reserved in total by PyTorch)';
+
+  test('a failure that shows more than the estimate is reconciled, not asserted', () => {
+    for (const [locale, more, causes] of [
+      ['zh', '实际跑的比说的重', '可能差在哪'],
+      ['en', 'the real run is heavier', 'What could make the difference'],
+    ] as const) {
+      const reply = last(locale, `deeplabv3+ r101 512x1024 batch 2\n${HEAVY}`);
+      expect(verdict(reply)).toContain(more);
+      expect(verdict(reply)).toMatch(/14\.6 GiB.*10\.\d GiB/);
+      expect(reply.fallback).toContain(causes);
+      expect(reply.fallback).toMatch(/2\.\d+ (张|images)/);
+      expect(reply.fallback).not.toMatch(/truly too big|确实放不下/);
+      expect(reply.fallback).toContain('ecs.');
+    }
+  });
+
+  test('a failure waits for its workload, and what is changed afterwards is a plain question', () => {
+    const [first, second, third] = converse('zh', [HEAVY, 'segformer b2 1024x1024 batch 2', 'batch 1 呢']);
+    expect(first === undefined ? '' : verdict(first)).toContain('放不下');
+    expect(second === undefined ? '' : verdict(second)).toContain('14.6 GiB');
+    expect(second?.fallback).not.toContain('把整段报错贴过来');
+    expect(third === undefined ? '' : verdict(third)).toMatch(/^放得下/);
+  });
+
+  test('a failure within the estimate of a card that is just large enough stands on the edge', () => {
+    const tight = HEAVY.replace('14.10', '9.60').replace('15.78', '11.90').replace('14.60', '10.60');
+    expect(verdict(last('zh', `deeplabv3+ r101 512x1024 batch 2\n${tight}`))).toContain('卡在边上');
+  });
+
+  test('a card that nobody rents out is judged beside the three tiers', () => {
+    for (const text of ['4090 训 unet 512x512 batch 4 够吗', '24G 的卡训 unet 512x512 batch 4 够吗']) {
+      const reply = last('zh', text);
+      expect(verdict(reply)).toMatch(/^放得下/);
+      expect(find(reply, 'tiers').rows.map(({ tier }) => tier)).toEqual(['A 入门', 'B 标准', 'C 高性能']);
+    }
+  });
+
+  test('a number of GPUs that nobody sells comes with the next one that is sold', () => {
+    expect(last('zh', '3 卡 A10 训 unet 512x512 batch 4').fallback).toMatch(/没有 3 卡的规格，往上一档：推荐 ecs\./);
+  });
+
   test('a measurement is set beside the estimate', () => {
     const reply = last('zh', REQUEST, 'nvidia-smi 显示 13.2G');
     expect(verdict(reply)).toMatch(/^nvidia-smi：实测 13\.2 GiB，估算/);

@@ -16,7 +16,7 @@ const notes: Readonly<Record<FitNote, string>> = {
 const diagnoses: Readonly<Record<Diagnosis, { readonly verdict: string; readonly next: readonly string[] }>> = {
   too_big: {
     verdict: 'It is truly too big for this card',
-    next: ['smaller batch, AMP or gradient checkpointing, in that order', 'or a card with more memory, see the table'],
+    next: ['smaller batch, AMP or gradient checkpointing, in that order', 'or a card with more memory'],
   },
   fragmentation: {
     verdict: 'Fragmentation: PyTorch holds memory in pieces that are too small',
@@ -41,7 +41,7 @@ const diagnoses: Readonly<Record<Diagnosis, { readonly verdict: string; readonly
     next: ['set torch.backends.cudnn.benchmark = False', 'or leave 1–2 GiB of room'],
   },
   validation: {
-    verdict: 'Training fits, validation does not: whole images with logits for every class',
+    verdict: 'Validation is what fails: whole images with logits for every class',
     next: [
       'validate with sliding windows or at reduced size, batch 1, under torch.no_grad()',
       'move predictions to the CPU per image',
@@ -76,7 +76,7 @@ export const enAdvice = {
       cachedGiB: 'cached',
       processGiB: 'this process in all',
       reservedUnallocatedGiB: 'reserved but unallocated',
-      otherGiB: 'held by others',
+      otherGiB: 'the rest (CUDA context, other processes)',
       estimate: 'estimate: allocated',
       device: 'estimate: nvidia-smi',
       validation: 'estimate: validation',
@@ -87,6 +87,23 @@ export const enAdvice = {
     withEstimate: (needed: string, total: string) => `This run needs ${needed}, the card has ${total}.`,
     fitsAlone: (needed: string, total: string) =>
       `The run itself needs ${needed} of ${total}: it fits when nothing else is in the way.`,
+    disagrees: (pasted: string, estimated: string) =>
+      `It needed ${pasted} when it failed, but what you describe should need ${estimated}: the real run is heavier`,
+    causes: {
+      larger: (pasted: string, batch: string, scale: string) =>
+        `batch or image is larger than said: ${pasted} would be ${batch} images per GPU, or sides ${scale} times as long`,
+      library: 'another library: the same name differs up to fivefold, the others stand among the assumptions',
+      besides:
+        'more in the same process: EMA or a second model, losses and outputs kept undetached, validation with gradients',
+    },
+    disagreeTitle: 'What could make the difference',
+    disagreeNext: [
+      'print torch.cuda.max_memory_allocated() after the first step and tell me, with the real batch and image size',
+      'to get it running now: smaller batch, AMP, gradient checkpointing, in that order',
+    ],
+    onTheEdge: (needed: string, total: string) =>
+      `On the edge: the estimate is ${needed} of ${total}, the smallest error is too much`,
+    otherMachine: (take: string) => `On another machine: ${take}`,
     gpuLine: (index: number, name: string, used: string, total: string) =>
       `GPU ${index} ${name}: ${used} of ${total} MiB used`,
     nextTitle: 'What to do',

@@ -17,7 +17,7 @@ export const zhAdvice: AdviceMessages = {
     diagnoses: {
       too_big: {
         verdict: '这张卡确实放不下',
-        next: ['依次试：减 batch、开 AMP、开梯度检查点', '或者换显存更大的卡，见下表'],
+        next: ['依次试：减 batch、开 AMP、开梯度检查点', '或者换显存更大的卡'],
       },
       fragmentation: {
         verdict: '显存碎了：PyTorch 手里有，但都是小块',
@@ -39,7 +39,7 @@ export const zhAdvice: AdviceMessages = {
         next: ['设 torch.backends.cudnn.benchmark = False', '或者留出 1–2 GiB 的余量'],
       },
       validation: {
-        verdict: '训练放得下，是验证爆的：整图要存每一类的 logits',
+        verdict: '爆在验证：整图要存每一类的 logits',
         next: ['验证用滑窗或者缩小图，batch 1，放在 torch.no_grad() 里', '每张图的结果算完就挪到 CPU'],
       },
       host_memory: {
@@ -62,7 +62,7 @@ export const zhAdvice: AdviceMessages = {
       cachedGiB: '缓存',
       processGiB: '本进程共占',
       reservedUnallocatedGiB: '预留没用上',
-      otherGiB: '别人占着',
+      otherGiB: '其余（CUDA 上下文、别的进程）',
       estimate: '估算：张量',
       device: '估算：nvidia-smi',
       validation: '估算：验证',
@@ -71,6 +71,20 @@ export const zhAdvice: AdviceMessages = {
     ask: (question) => `把报错整段贴过来，原因就在里面。要算显存的话：${question}`,
     withEstimate: (needed, total) => `这样训要 ${needed}，卡上只有 ${total}。`,
     fitsAlone: (needed, total) => `训练本身要 ${needed}，卡上有 ${total}：没有别的占着就放得下。`,
+    disagrees: (pasted, estimated) => `报错时要 ${pasted}，照你说的配置只该要 ${estimated}：实际跑的比说的重`,
+    causes: {
+      larger: (pasted, batch, scale) =>
+        `batch 或图比说的大：${pasted} 相当于每卡 ${batch} 张，或者边长放大到 ${scale} 倍`,
+      library: '库不一样：同名网络在不同库里能差几倍，别的库的数见"假设"',
+      besides: '同一进程里还有别的：EMA 或第二个模型、攒着没 detach 的 loss 和输出、没关梯度的验证',
+    },
+    disagreeTitle: '可能差在哪',
+    disagreeNext: [
+      '第一步之后打印 torch.cuda.max_memory_allocated()，连同实际的 batch 和图大小告诉我',
+      '要马上能跑：依次试减 batch、开 AMP、开梯度检查点',
+    ],
+    onTheEdge: (needed, total) => `卡在边上：估算要 ${needed}，卡上有 ${total}，误差一点就爆`,
+    otherMachine: (take) => `要换机器：${take}`,
     gpuLine: (index, name, used, total) => `GPU ${index} ${name}：已用 ${used} / ${total} MiB`,
     nextTitle: '怎么办',
     smi: '贴的 nvidia-smi',
