@@ -1,3 +1,4 @@
+import { normalStrides, preservedStrides } from './layout.ts';
 import { byteSize, toHalf } from './ops-core.ts';
 import { slice } from './ops-parts.ts';
 import { expand } from './ops-shape.ts';
@@ -93,8 +94,9 @@ function fused(t: Tape, f: Fused): Tensor {
     macs: batch * heads * queries * keys * (size + width),
     bytes: byteSize(q) + byteSize(k) + byteSize(v) + storage.bytes,
   });
-  const output = { storage, shape, dtype: q.dtype, strides: headsInside(shape) };
-  return narrowed(t, t.result(output, { name, inputs, saved, rule: attentionRule }), f.width);
+  const strides = f.flash ? likeOperand(q) : headsInside(shape);
+  const output = { storage, shape, dtype: q.dtype, strides };
+  return narrowed(t, t.result(output, { name, inputs, saved, rule: f.flash ? flashRule : attentionRule }), f.width);
 }
 
 /** Gradients of q, k and v are laid out B×N×h×d; that of a mask has rows of a multiple of 16. */
@@ -121,6 +123,23 @@ const emitMaskGradient = (
   const padded = [...mask.shape.slice(0, -1), Math.ceil(width / 16) * 16];
   walk.emit(index, { ...walk.fresh(padded, mask.dtype), whole: false });
 };
+
+/** Flash lays gradients out like the operands. */
+const flashRule: BackwardRule = (walk, node) => {
+  for (const [index, input] of node.inputs.entries()) {
+    if (input.edge !== null) walk.emit(index, walk.fresh(input.shape, input.dtype, likeOperand(input)));
+  }
+};
+
+/** `empty_like` of the operand seen as B×N×h×d, seen as B×h×N×d again: row-major B×N×h×d from most projections. */
+function likeOperand({ shape, strides }: Tensor): readonly number[] | null {
+  const [batch = 1, heads = 1, rows = 1, size = 1] = shape;
+  const [first = 0, second = 0, third = 0, fourth = 1] = strides ?? [heads * rows * size, rows * size, size, 1];
+  const turned = preservedStrides([batch, rows, heads, size], [first, third, second, fourth]);
+  if (turned === null) return headsInside(shape);
+  const [outer = 0, row = 0, head = 0, inner = 1] = turned;
+  return normalStrides(shape, [outer, head, row, inner]);
+}
 
 /** The kernels write B×N×h×d and hand out a B×h×N×d view. */
 function headsInside([, heads = 1, queries = 1, size = 1]: readonly number[]): readonly number[] | null {
