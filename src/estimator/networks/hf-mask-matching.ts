@@ -94,7 +94,7 @@ export function hfMatchByPoints(t: Tape, { classes, masks }: HfMaskPrediction, t
     const diceCost = pairwiseDice(t, predicted, wanted);
     drop(t, old.costs?.[1]);
     const matrix = derived(t, 'nan_to_num', [derived(t, 'add', [maskCost, classCost, diceCost], pairs)], pairs);
-    drop(t, old.costs?.[2], target, forTruth, forQueries, points, predicted, wanted, probabilities, classCost);
+    drop(t, old.costs?.[2], forTruth, forQueries, points, predicted, wanted, probabilities, classCost);
     old = {
       ...{ probabilities, classCost, points, prediction: predicted, truth: wanted },
       ...{ spread: [forTruth, forQueries], costs: [maskCost, diceCost, matrix] },
