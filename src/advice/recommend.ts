@@ -116,7 +116,7 @@ function maxBatchOf(judging: Judging, chosen: Chosen | null): Recommendation['ma
   const { workload } = chosen;
   const { gradientAccumulation } = judging.request.workload;
   const batchPerGpu = findMaxBatch(judging.estimate, { ...workload, gradientAccumulation }, chosen.card.spec);
-  return batchPerGpu === null ? null : { gpu: chosen.fit.gpu, batchPerGpu };
+  return batchPerGpu === null ? null : { gpu: chosen.fit.gpu, batchPerGpu, changes: chosen.fit.changes };
 }
 
 /** What tips and limits are about: the own card, else the named one, else the recommended, else the best of all. */

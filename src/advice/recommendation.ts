@@ -168,7 +168,11 @@ export interface Recommendation {
   readonly hoursBought: number | null;
   /** Beside the recommended type; null without one. */
   readonly host: HostAdvice | null;
-  /** Largest batch per GPU on the recommended card (else the own one), as configured. */
-  readonly maxBatch: { readonly gpu: string; readonly batchPerGpu: number } | null;
+  /** Largest batch per GPU on the recommended card (else the own one), with the changes that make it fit. */
+  readonly maxBatch: {
+    readonly gpu: string;
+    readonly batchPerGpu: number;
+    readonly changes: readonly Change[];
+  } | null;
   readonly priceBasis: PriceBasis;
 }

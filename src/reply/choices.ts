@@ -12,7 +12,7 @@ export function nextChoices(estimate: Estimate, facts: Facts, words: Words): rea
   const library = facts.libraries?.[0];
   return [
     fp32 ? { label: choices.ampOn, say: say.ampOn, primary: true } : { label: choices.ampOff, say: say.ampOff },
-    { label: choices.batch(batchSize * 2), say: say.batch(batchSize * 2) },
+    ...(holdsDouble(batchSize, facts) ? [{ label: choices.batch(batchSize * 2), say: say.batch(batchSize * 2) }] : []),
     { label: choices.order, say: say.order },
     ...(library === undefined
       ? []
@@ -27,6 +27,12 @@ export function nextChoices(estimate: Estimate, facts: Facts, words: Words): rea
     ...(gradientCheckpointing ? [] : [{ label: choices.checkpointing, say: say.checkpointing }]),
     { label: choices.details, say: say.details },
   ];
+}
+
+/** A larger batch is no useful next question where it would not fit as it is. */
+function holdsDouble(batchSize: number, { recommendation }: Facts): boolean {
+  const maximum = recommendation?.maxBatch;
+  return maximum == null || (maximum.changes.length === 0 && maximum.batchPerGpu >= batchSize * 2);
 }
 
 /** Tappable answers to the question for a slot. */

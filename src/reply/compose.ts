@@ -105,8 +105,7 @@ function answerBlocks(
     const verdict: Block = { kind: 'verdict', level: 'main', text: sizeVerdict(recommendation, words) };
     return [verdict, ...shown(orderBlocks(recommendation, form, words))];
   }
-  if (understanding.command === 'explain' && recommendation !== undefined)
-    return explainBlocks(recommendation.estimate, words);
+  if (understanding.command === 'explain' && recommendation !== undefined) return explainBlocks(recommendation, words);
   if (understanding.command === 'cheaper' && recommendation !== undefined) {
     return [...cheaperBlocks(recommendation, words), ...sizeBlocks(input, recommendation, words).slice(1)];
   }

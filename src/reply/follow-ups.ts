@@ -1,14 +1,14 @@
 import type { Fit, Recommendation } from '../advice/recommendation.ts';
-import type { Estimate } from '../estimator/estimate-result.ts';
 import { memoryBar } from './blocks/memory.ts';
 import { changesText, gpuText, priceText } from './blocks/tiers.ts';
 import { needText } from './blocks/verdict.ts';
-import { gib, grouped, percent, significant } from './format.ts';
+import { gib, grouped, money, percent, significant } from './format.ts';
 import type { Words } from './messages/index.ts';
 import type { Block } from './reply.ts';
 
 /** Why the figure is what it is: what autograd keeps, where the peak is, how sure it is. */
-export function explainBlocks(estimate: Estimate, words: Words): readonly Block[] {
+export function explainBlocks(recommendation: Recommendation, words: Words): readonly Block[] {
+  const { estimate } = recommendation;
   const { bytes, uncertainty } = estimate;
   const text = words.answer.explain;
   const items = [
@@ -27,7 +27,18 @@ export function explainBlocks(estimate: Estimate, words: Words): readonly Block[
     memoryBar(estimate, undefined, words),
     { kind: 'facts', level: 'main', title: words.answer.sections.figures, items },
     { kind: 'text', level: 'main', text: text.method },
+    ...choiceText(recommendation, words),
   ];
+}
+
+/** Why this machine: the rule that chose it, with the figure it compares. */
+function choiceText({ recommended }: Recommendation, words: Words): readonly Block[] {
+  if (recommended?.price == null) return [];
+  const { chosen, reasons } = words.answer.explain;
+  const thousand = recommended.costPerThousandIterations;
+  const cost = thousand === null ? priceText(recommended.price, words) : money(thousand, recommended.price.currency);
+  const text = chosen(recommended.instanceType ?? recommended.gpu, reasons[recommended.reason], cost);
+  return [{ kind: 'text', level: 'main', text }];
 }
 
 /** The lowest hourly price that holds it, which may be another one than the cheapest per image. */

@@ -169,6 +169,31 @@ describe('other questions', () => {
     expect(verdict(last('zh', `deeplabv3+ r101 512x1024 batch 2\n${tight}`))).toContain('卡在边上');
   });
 
+  test('a sum for the run says how far it goes, a run of known length what it takes', () => {
+    const bought = verdict(last('zh', 'deeplabv3+ r50 512x1024 bs 2 预算总共 500 元'));
+    const [, price = '', hours = ''] = /¥([\d.]+)\/时.*够用 ([\d.]+) 小时/.exec(bought) ?? [];
+    expect(Math.abs(Number(hours) - 500 / Number(price))).toBeLessThan(1);
+    expect(verdict(last('en', 'deeplabv3+ r50 512x1024 bs 2, 80k iterations, budget 500 yuan in total'))).toMatch(
+      /the whole run about [\d.–]+ h, ¥[\d.,]+–¥[\d.,]+/,
+    );
+    expect(find(last('zh', 'segformer b2 ade20k 512x512 bs 16 预算 20/时'), 'note').text).toMatch(
+      /没说训多久，按这个数据集常见的 160,000 步：约 [\d.–]+ 小时/,
+    );
+  });
+
+  test('why it is this machine', () => {
+    expect(last('zh', REQUEST, '为什么').fallback).toMatch(/为什么是 ecs\.gn7i-c16g1\.4xlarge：.*每千步 ¥\d/);
+    expect(last('en', 'unet 512x512 bs 4, no budget', 'why').fallback).toMatch(/Why ecs\..*no budget was given/);
+  });
+
+  test('the largest batch stands beside the changes that it needs, and no larger one is offered', () => {
+    const reply = last('zh', 'segformer b2 512x1024 batch 16 A10 够吗');
+    const items = reply.blocks.flatMap((block) => (block.kind === 'list' ? block.items : []));
+    expect(items.some((item) => /开 AMP.*的话，A10 上 batch 能到 \d+\/卡/.test(item))).toBe(true);
+    expect(reply.choices.map(({ say }) => say)).not.toContain('batch 32');
+    expect(last('zh', REQUEST).choices.map(({ say }) => say)).toContain('batch 4');
+  });
+
   test('a card that nobody rents out is judged beside the three tiers', () => {
     for (const text of ['4090 训 unet 512x512 batch 4 够吗', '24G 的卡训 unet 512x512 batch 4 够吗']) {
       const reply = last('zh', text);

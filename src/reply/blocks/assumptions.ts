@@ -3,10 +3,10 @@ import type { Estimate } from '../../estimator/estimate-result.ts';
 import type { Workload } from '../../estimator/workload.ts';
 import type { Slots } from '../../understanding/understanding.ts';
 import type { Facts } from '../facts.ts';
-import { gib, percent } from '../format.ts';
+import { gib, grouped, hoursRange, percent } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block } from '../reply.ts';
-import { budgetText } from './cost.ts';
+import { amountRange, budgetText } from './cost.ts';
 
 type Field = keyof Words['answer']['assumed']['fields'];
 
@@ -39,6 +39,7 @@ export function assumptionsNote(assumed: Assumed, words: Words, estimateCode: st
     ...priceTexts(assumed, words),
     ...budgetTexts(slots, recommendation, words),
     ...rateText(assumed, words),
+    ...usualRunText(assumed, words),
     `${text.uncertainty(percent(estimate.uncertainty.relative))}`,
     ...(estimateCode === null ? [] : [text.code(estimateCode)]),
   ];
@@ -87,4 +88,12 @@ function rateText({ recommendation }: Assumed, words: Words): readonly string[] 
   const budget = recommendation?.budget;
   if (recommendation === undefined || price == null || budget == null || budget.currency === price.currency) return [];
   return [words.answer.assumed.rate(String(recommendation.priceBasis.usdCny))];
+}
+
+/** A length that was not said: the usual run on the data set. */
+function usualRunText({ recommendation }: Assumed, words: Words): readonly string[] {
+  const run = recommendation?.run;
+  if (run == null || run.basis !== 'usual') return [];
+  const hours = hoursRange(run.hours, words.locale);
+  return [words.answer.assumed.usualRun(grouped(run.iterations), hours, amountRange(run))];
 }

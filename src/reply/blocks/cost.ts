@@ -1,4 +1,4 @@
-import type { BudgetLimit, Fit, Recommendation } from '../../advice/recommendation.ts';
+import type { BudgetLimit, Fit, Recommendation, RunCost } from '../../advice/recommendation.ts';
 import { grouped, hoursRange, money, significant } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block } from '../reply.ts';
@@ -52,13 +52,17 @@ function thousandItem(fit: Fit, words: Words): readonly Item[] {
 function runItems({ run, budget, hoursBought }: Recommendation, words: Words): readonly Item[] {
   const text = words.answer.cost;
   if (run !== null) {
-    const [low, high] = run.amount;
-    const amount = low === high ? money(low, run.currency) : `${money(low, run.currency)}–${money(high, run.currency)}`;
     const hours = hoursRange(run.hours, words.locale);
-    return [{ label: text.run, value: text.runValue(hours, amount, grouped(run.iterations), text.basis[run.basis]) }];
+    const value = text.runValue(hours, amountRange(run), grouped(run.iterations), text.basis[run.basis]);
+    return [{ label: text.run, value }];
   }
   if (hoursBought === null || budget === null) return [];
   return [{ label: text.run, value: text.buys(budgetText(budget, words), significant(hoursBought)) }];
+}
+
+/** "¥132–¥251". */
+export function amountRange({ amount: [low, high], currency }: RunCost): string {
+  return low === high ? money(low, currency) : `${money(low, currency)}–${money(high, currency)}`;
 }
 
 /** "¥15/h", "¥5,000/month". */

@@ -1,5 +1,5 @@
 import type { Fit, HostAdvice, Recommendation } from '../../advice/recommendation.ts';
-import { gibNumber, money, significant } from '../format.ts';
+import { gibNumber, joined, money, significant } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block } from '../reply.ts';
 
@@ -35,6 +35,9 @@ function hostItems(host: HostAdvice, fit: Fit, words: Words): readonly Item[] {
       ),
     },
     { label: text.disk, value: diskText(host, words) },
+    ...(fit.zonesWithStock === undefined || fit.zonesWithStock.length === 0
+      ? []
+      : [{ label: text.zones, value: joined(fit.zonesWithStock, words.locale) }]),
     ...(host.sharedStorage ? [{ label: text.storage, value: text.storageValue }] : []),
     ...(fit.gpus > 1 ? [{ label: text.links, value: linksText(host, words) }] : []),
   ];

@@ -2,12 +2,13 @@ import type { Recommendation, Tip } from '../../advice/recommendation.ts';
 import { gibOf, percent, readable } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block } from '../reply.ts';
+import { changesText } from './tiers.ts';
 
 const SHOWN_FIRST = 6;
 
 /** What to change to need less, each with its saving and its price in time; what else is good to know behind it. */
 export function tipBlocks({ tips, maxBatch }: Recommendation, words: Words): readonly Block[] {
-  const larger = maxBatch === null ? [] : [words.answer.tip.upTo(maxBatch.batchPerGpu, maxBatch.gpu)];
+  const larger = maxBatch === null ? [] : [largestText(maxBatch, words)];
   const items = [...larger, ...tips.map((tip) => tipText(tip, words))];
   if (items.length === 0) return [];
   const title = words.answer.sections.change;
@@ -16,6 +17,13 @@ export function tipBlocks({ tips, maxBatch }: Recommendation, words: Words): rea
   return rest.length === 0
     ? [first]
     : [first, { kind: 'list', level: 'details', title: words.answer.sections.details, items: rest }];
+}
+
+function largestText({ gpu, batchPerGpu, changes }: NonNullable<Recommendation['maxBatch']>, words: Words): string {
+  // a smaller micro-batch says nothing about the largest one
+  const needed = changes.filter(({ id }) => id !== 'micro-batch');
+  const { upTo, upToWith } = words.answer.tip;
+  return needed.length === 0 ? upTo(batchPerGpu, gpu) : upToWith(batchPerGpu, gpu, changesText(needed, words));
 }
 
 function tipText(tip: Tip, words: Words): string {

@@ -1,8 +1,8 @@
 import type { Fit, Recommendation } from '../../advice/recommendation.ts';
 import type { Estimate } from '../../estimator/estimate-result.ts';
-import { gib, gibNumber, gibOf, significant } from '../format.ts';
+import { gib, gibNumber, gibOf, hoursRange, significant } from '../format.ts';
 import type { Words } from '../messages/index.ts';
-import { budgetText } from './cost.ts';
+import { amountRange, budgetText } from './cost.ts';
 import { changesText, gpuText, priceText } from './tiers.ts';
 
 /** "Needs 7.0 GiB per GPU (nvidia-smi ≈ 8.1)". */
@@ -39,8 +39,16 @@ export function rentText(recommendation: Recommendation, words: Words): string {
     text.take(...offer),
     ...(recommended.changes.length > 0 ? [text.withChanges(changesText(recommended.changes, words))] : []),
     ...(budget === null ? [] : [text.withinBudget(asked)]),
+    ...runTexts(recommendation, words),
   ];
   return parts.join(words.locale === 'zh' ? '，' : ', ');
+}
+
+/** What the whole run takes where its length was said, or how far a sum for the run goes where it was not. */
+function runTexts({ run, hoursBought }: Recommendation, words: Words): readonly string[] {
+  const { wholeRun, lasts } = words.answer.verdict;
+  if (run !== null && run.basis !== 'usual') return [wholeRun(hoursRange(run.hours, words.locale), amountRange(run))];
+  return hoursBought === null ? [] : [lasts(significant(hoursBought))];
 }
 
 /** The number of GPUs was free: how the total batch is shared, and what that needs. */

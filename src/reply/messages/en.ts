@@ -45,6 +45,8 @@ export const en = {
     withinBudget: (budget: string) => `within your ${budget}`,
     overBudget: (budget: string, instance: string, gpu: string, price: string) =>
       `nothing fits into ${budget}; the cheapest way is ${instance}: ${gpu}, ${price}`,
+    wholeRun: (hours: string, amount: string) => `the whole run about ${hours}, ${amount}`,
+    lasts: (hours: string) => `enough for ${hours} h`,
     unpricedOnly: 'only types without a public price hold it; ask sales, see the table',
     deadline: (hours: string, take: string, takes: string) =>
       `nothing is done within ${hours} h; the fastest affordable needs about ${takes} h: ${take}`,
@@ -109,6 +111,8 @@ export const en = {
     faster: (factor: string) => `${factor}× as fast`,
     slower: (percent: string) => `${percent} slower`,
     upTo: (batch: number, card: string) => `batch up to ${batch} per GPU on ${card}`,
+    upToWith: (batch: number, card: string, changes: string) =>
+      `with ${changes} batch up to ${batch} per GPU on ${card}`,
   },
 
   cost: {
@@ -146,6 +150,14 @@ export const en = {
     reserved: 'held by the allocator',
     device: 'nvidia-smi',
     uncertainty: 'uncertainty',
+    chosen: (instance: string, reason: string, cost: string) => `Why ${instance}: ${reason} (${cost} per 1,000 steps).`,
+    reasons: {
+      'cheapest-per-image': 'within the budget and with the fewest changes, it trains an image for the least',
+      'only-one-within-budget': 'it is the only one within the budget that holds it',
+      'nothing-within-budget': 'nothing fits the budget; it needs the fewest changes and costs the least an hour',
+      'no-budget-given': 'no budget was given; with the fewest changes it trains an image for the least',
+      'nothing-within-deadline': 'nothing is done within the deadline; it is the fastest',
+    },
     method:
       'The figure is a replay of one training iteration: every tensor that autograd keeps, until the moment it is freed; the peak is the maximum over time, not a sum.',
   },
@@ -159,6 +171,7 @@ export const en = {
     disk: 'disk',
     diskPrice: (price: string, date: string) => `, about ${price}/month (${date})`,
     read: (rate: string) => `, reads about ${rate} MB/s`,
+    zones: 'zones with stock',
     storage: 'data',
     storageValue: 'over 100 GB: NAS or OSS (ossfs) with a local cache',
     links: 'between the GPUs',
@@ -186,6 +199,8 @@ export const en = {
     observed: 'one observed quotation',
     uncertainty: (percent: string) => `± ${percent}`,
     rate: (rate: string) => `1 USD = ${rate} CNY (planning rate)`,
+    usualRun: (iterations: string, hours: string, amount: string) =>
+      `length not said, taken as the ${iterations} steps usual on this data set: about ${hours}, ${amount}`,
     budgetPeriod: (budget: string) => `budget read as ${budget}`,
     code: (code: string) => `estimate ${code}`,
   },

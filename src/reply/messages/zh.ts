@@ -42,6 +42,8 @@ export const zh: AnswerMessages = {
     withChanges: (changes) => `要${changes}`,
     withinBudget: (budget) => `预算 ${budget}${budget.endsWith('）') ? '' : ' '}内`,
     overBudget: (budget, instance, gpu, price) => `预算 ${budget} 不够，最省的是 ${instance}：${gpu}，${price}`,
+    wholeRun: (hours, amount) => `跑完约 ${hours}、${amount}`,
+    lasts: (hours) => `够用 ${hours} 小时`,
     unpricedOnly: '只有没公开报价的规格放得下，得找销售问价，见下表',
     deadline: (hours, take, takes) => `${hours} 小时内都训不完，预算内最快的也要约 ${takes} 小时：${take}`,
     nextCount: (gpus, take) => `没有 ${gpus} 卡的规格，往上一档：${take}`,
@@ -100,6 +102,7 @@ export const zh: AnswerMessages = {
     faster: (factor) => `快约 ${factor}×`,
     slower: (percent) => `慢 ${percent}`,
     upTo: (batch, card) => `${card} 上 batch 能加到 ${batch}/卡`,
+    upToWith: (batch, card, changes) => `${changes}的话，${card} 上 batch 能到 ${batch}/卡`,
   },
 
   cost: {
@@ -133,6 +136,14 @@ export const zh: AnswerMessages = {
     reserved: '分配器占着',
     device: 'nvidia-smi',
     uncertainty: '误差',
+    chosen: (instance, reason, cost) => `为什么是 ${instance}：${reason}（每千步 ${cost}）。`,
+    reasons: {
+      'cheapest-per-image': '预算内改动最少就放得下的机器里，它训一张图最便宜',
+      'only-one-within-budget': '预算内只有它放得下',
+      'nothing-within-budget': '预算内没有放得下的，它改动最少、时价最低',
+      'no-budget-given': '没限预算；改动最少就放得下的机器里，它训一张图最便宜',
+      'nothing-within-deadline': '期限内都训不完，它最快',
+    },
     method: '这个数是把一步训练完整重放出来的：每个张量从申请到释放都算在内，峰值是整个过程里的最大值，不是各项相加。',
   },
 
@@ -144,6 +155,7 @@ export const zh: AnswerMessages = {
     disk: '云盘',
     diskPrice: (price, date) => `，约 ${price}/月（${date}）`,
     read: (rate) => `，读数据约 ${rate} MB/s`,
+    zones: '有货的可用区',
     storage: '数据',
     storageValue: '超过 100 GB：放 NAS 或 OSS（ossfs），本地做缓存',
     links: '卡间',
@@ -171,6 +183,7 @@ export const zh: AnswerMessages = {
     observed: '价格只有一次报价记录',
     uncertainty: (percent) => `误差 ±${percent}`,
     rate: (rate) => `按 1 美元 = ${rate} 元折算（规划汇率）`,
+    usualRun: (iterations, hours, amount) => `没说训多久，按这个数据集常见的 ${iterations} 步：约 ${hours}、${amount}`,
     budgetPeriod: (budget) => `预算按 ${budget} 理解`,
     code: (code) => `编号 ${code}`,
   },
