@@ -7,7 +7,7 @@ import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';
 
-export interface AttentionOperands {
+interface AttentionOperands {
   /** B×h×N×d. */
   readonly query: Tensor;
   readonly key: Tensor;
@@ -18,7 +18,7 @@ export interface AttentionOperands {
   readonly keepsSoftmax?: boolean;
 }
 
-export interface AttentionResult {
+interface AttentionResult {
   /** B×N×h×d, row-major. */
   readonly output: Tensor;
   /** The matrix that eager attention returns beside it. */

@@ -29,7 +29,7 @@ export interface HfBeitOptions {
   readonly older: boolean;
 }
 
-export const PATCH = 16;
+const PATCH = 16;
 
 export interface HfBeitTokens {
   /** B×(N+1)×C: the embedded patches, then the output of every layer. All are alive until the model returns. */

@@ -7,8 +7,10 @@ import { mean, resize, sum } from '../tape/ops-resize.ts';
 import { reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
-import { type HfMaskLosses, hfClassLoss, hfDiceLoss, matchedMasks, objectCount } from './hf-mask-loss.ts';
-import { costProduct, type HfMaskPrediction, type HfMaskTruth } from './hf-mask-matching.ts';
+import type { HfMaskLosses } from './hf-mask-loss.ts';
+import { hfClassLoss, hfDiceLoss, matchedMasks, objectCount } from './hf-mask-loss-parts.ts';
+import type { HfMaskPrediction, HfMaskTruth } from './hf-mask-matching.ts';
+import { costProduct } from './hf-mask-points.ts';
 
 /** Small kernels an image before the host assigns masks: counted in a trace, 2026-11. */
 const WAITING_LAUNCHES = 35;

@@ -10,7 +10,7 @@ import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';
 import { toMultiple } from './hf-mobilenet-v2.ts';
 
-export interface MobileConv {
+interface MobileConv {
   readonly out: number;
   readonly kernel: number;
   readonly stride?: number;
@@ -33,7 +33,7 @@ export function mobileConv(t: Tape, name: string, x: Tensor, layer: MobileConv):
   });
 }
 
-export interface MobileBlock {
+interface MobileBlock {
   readonly out: number;
   readonly expansion: number;
   readonly stride: number;
