@@ -2,8 +2,9 @@ import { DWClient, TOPIC_ROBOT } from 'dingtalk-stream';
 import type { WebSocket } from 'ws';
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
+import { postJson } from '../http.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
-import { isTrustedSocket, openApiError, postJson } from './web.ts';
+import { isTrustedSocket, openApiError } from './web.ts';
 
 const handshakeTimeoutMs = 10_000;
 const largestFrame = 4 * 1024 * 1024;
@@ -124,14 +125,15 @@ export class StreamClient extends DWClient {
 
   override disconnect(): void {
     clearInterval(this.#heartbeat);
-    const socket: WebSocket | undefined = Reflect.get(this, 'socket');
+    const socket = this.#socket();
     socket?.close();
     // A peer that is gone never answers the closing handshake.
     setTimeout(() => socket?.terminate(), 1_000).unref();
   }
 
   #system({ headers, data }: Frame): void {
-    if (headers.topic === 'ping') this.#write({ code: 200, headers, message: 'OK', data });
+    if (headers.topic === 'ping' && this.#isOpen())
+      this.#socket()?.send(JSON.stringify({ code: 200, headers, message: 'OK', data }));
     if (headers.topic === 'disconnect') this.#events.renew('the platform asked for it');
   }
 
@@ -139,14 +141,13 @@ export class StreamClient extends DWClient {
     if (messageId !== undefined && this.#isOpen()) this.socketCallBackResponse(messageId, { success: true });
   }
 
-  #write(value: unknown): void {
-    const socket: WebSocket = Reflect.get(this, 'socket');
-    if (this.#isOpen()) socket.send(JSON.stringify(value));
+  /** The library keeps it private. */
+  #socket(): WebSocket | undefined {
+    return Reflect.get(this, 'socket');
   }
 
   #isOpen(): boolean {
-    const socket: WebSocket | undefined = Reflect.get(this, 'socket');
-    return socket?.readyState === openState;
+    return this.#socket()?.readyState === openState;
   }
 
   #watch(socket: WebSocket): void {

@@ -1,8 +1,9 @@
 import { AppError } from '../../src/errors.ts';
+import { postJson } from '../http.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
 import type { DingtalkAddress } from './receive.ts';
-import type { DingtalkMessage } from './render.ts';
-import { type AccessToken, openApiError, postJson, reasonOf } from './web.ts';
+import { type DingtalkMessage, mentionOf } from './render.ts';
+import { type AccessToken, openApiError, reasonOf } from './web.ts';
 
 /** `errcode` of webhooks: https://open.dingtalk.com/document/orgapp/custom-robot-access, checked 2026-11-30. */
 const webhookGone: ReadonlySet<string> = new Set(['300001', '400101']);
@@ -34,8 +35,8 @@ export async function deliverMessage(courier: Courier, message: DingtalkMessage)
 async function viaWebhook(courier: Courier, url: string, message: DingtalkMessage): Promise<Outcome> {
   const rich = await post(url, webhookBody(courier, message));
   if (!contentRefused.test(rich)) return outcomeOf(rich);
-  const { isGroup, staffId } = courier.address;
-  const content = isGroup && staffId !== null ? `@${staffId} ${message.plain}` : message.plain;
+  const mention = mentionOf(courier.address);
+  const content = mention === null ? message.plain : `@${mention} ${message.plain}`;
   return outcomeOf(await post(url, { msgtype: 'text', text: { content }, ...common(courier) }));
 }
 
@@ -58,7 +59,8 @@ function outcomeOf(reason: string): Outcome {
 }
 
 function common({ address, key }: Courier): Record<string, unknown> {
-  const atUserIds = address.isGroup && address.staffId !== null ? [address.staffId] : [];
+  const mention = mentionOf(address);
+  const atUserIds = mention === null ? [] : [mention];
   return { at: { atUserIds, isAtAll: false }, ...(key === undefined ? {} : { msgUuid: key }) };
 }
 

@@ -4,7 +4,7 @@ import type { AdapterContext, SurfaceTexts } from '../adapter.ts';
 import type { Seal } from '../seal.ts';
 import { escapeMarkdown } from './limits.ts';
 import * as inbound from './receive.ts';
-import type { DingtalkMessage } from './render.ts';
+import { type DingtalkMessage, mentionOf } from './render.ts';
 
 /** Longer than any redelivery was seen to take (a minute). */
 const toldOnceMs = 15 * 60_000;
@@ -42,7 +42,7 @@ export class Desk {
       logger.error({ code: 'platform-refused', reason: '20001' }, 'monthly quota of the organisation is used up');
       return true;
     }
-    return this.#inOrder(message.conversationId, () => this.#take(message)).catch((error: unknown) => {
+    return this.#inOrder(inbound.conversationOf(message), () => this.#take(message)).catch((error: unknown) => {
       logger.error({ error }, 'message not kept');
       return false;
     });
@@ -51,7 +51,8 @@ export class Desk {
   /** Keeps the choices of an answer, so that their numbers can be typed. */
   async offer(conversationId: string, reply: Reply): Promise<void> {
     const { context, keepMs } = this.#options;
-    const value = inbound.offeredBy(reply.choices, reply.kind === 'question', reply.estimateCode);
+    const { choices, kind, estimateCode } = reply;
+    const value = { question: kind === 'question', says: choices.map(({ say }) => say), estimateCode };
     await context.store.set(keyOf(conversationId), value, { expiresAt: context.now() + keepMs });
   }
 
@@ -71,7 +72,7 @@ export class Desk {
   async #incoming(message: inbound.RobotMessage, text: string): Promise<IncomingMessage> {
     const conversationId = inbound.conversationOf(message);
     const chosen = inbound.isNumber(text) ? await this.#chosen(conversationId, text) : undefined;
-    const estimateCode = inbound.quotedCode(message) ?? chosen?.estimateCode ?? undefined;
+    const estimateCode = inbound.quotedCode(message) ?? chosen?.estimateCode;
     return {
       messageId: inbound.messageIdOf(message),
       conversationId,
@@ -100,8 +101,8 @@ export class Desk {
     const options = { expiresAt: context.now() + toldOnceMs };
     if (!(await context.store.setIfAbsent(`dingtalk/told/${inbound.messageIdOf(message)}`, true, options))) return;
     const words = pick(context.texts(platformLocale));
-    const mention = address.isGroup && address.staffId !== null ? `@${address.staffId}\n\n` : '';
-    const text = `${mention}${escapeMarkdown(words)}`;
+    const mention = mentionOf(address);
+    const text = [...(mention === null ? [] : [`@${mention}`]), escapeMarkdown(words)].join('\n\n');
     void send(address, { title: words, text, buttons: [], plain: words }).catch((error: unknown) => {
       context.logger.info({ error }, 'courtesy failed');
     });

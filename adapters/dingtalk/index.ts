@@ -44,12 +44,11 @@ export function createDingtalkAdapter(
     start: () => connection.start(),
     stop: () => connection.stop(),
     status: () => connection.status,
-    render: (reply) => renderReply(reply, { isGroup: false, mention: null }, context.texts(reply.locale)),
+    render: (reply) => renderReply(reply, { isGroup: false, staffId: null }, context.texts(reply.locale)),
     async deliver(address, reply: Reply, delivery) {
-      const { dialog, isGroup, staffId } = dingtalkAddress.parse(address);
-      const place = { isGroup, mention: isGroup ? staffId : null };
+      const place = dingtalkAddress.parse(address);
       const message = renderReply(reply, place, context.texts(reply.locale));
-      await desk.offer(dialog, reply);
+      await desk.offer(place.dialog, reply);
       await send(address, message, delivery);
     },
     async check() {

@@ -13,14 +13,7 @@ export const dingtalkLimits = {
   /** What a tap sends. */
   buttonSay: 80,
   incomingCharacters: 20_000,
-  answerBytes: 65_536,
 } as const;
-
-/** Cuts to `limit` UTF-16 units without splitting a character. */
-export function clip(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  return `${text.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/u, '')}…`;
-}
 
 const zeroWidthSpace = '\u200B';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { encodeConversationId, type IncomingMessage } from '../../src/message.ts';
-import type { Choice } from '../../src/reply/reply.ts';
-import { clip, dingtalkLimits } from './limits.ts';
+import { clip } from '../text.ts';
+import { dingtalkLimits } from './limits.ts';
 
 const optionalText = z.string().nullish().catch(undefined);
 const anything = z.unknown().optional();
@@ -97,12 +97,17 @@ const richPart = z.looseObject({
   richText: z.array(z.looseObject({ text: optionalText, msgType: optionalText, content: optionalText }).catch({})),
 });
 
+/** Slash commands are plain text on this platform, also with a full-width slash. */
+const command = /^[/／]gpu[-_ ]?size(?=$|[\s:：,，])[\s:：,，]*/iu;
+
 /** What was said; empty for a bare mention, undefined for pictures, files and types without text. */
 export function spokenText(message: RobotMessage): string | undefined {
-  const spoken = rawText(message);
-  if (spoken === undefined) return undefined;
-  const text = spoken.replace(/[\u200B\u2060\uFEFF]/gu, '').trim();
-  return clip(withoutCommand(text.toWellFormed()), dingtalkLimits.incomingCharacters);
+  const text = rawText(message)
+    ?.replace(/[\u200B\u2060\uFEFF]/gu, '')
+    .trim();
+  return text === undefined
+    ? undefined
+    : clip(text.toWellFormed().replace(command, ''), dingtalkLimits.incomingCharacters);
 }
 
 function rawText(message: RobotMessage): string | undefined {
@@ -126,23 +131,14 @@ function richRuns(message: RobotMessage, rich: readonly Run[]): string | undefin
   return said === '' && !mentioned ? undefined : said;
 }
 
-/** Slash commands are plain text on this platform, also with a full-width slash. */
-function withoutCommand(text: string): string {
-  return text.replace(/^[/／]gpu[-_ ]?size(?=$|[\s:：,，])[\s:：,，]*/iu, '');
-}
-
+const quoting = z.looseObject({ repliedMsg: z.looseObject({ content: anything }) });
 const codePattern = /(?<![A-Z0-9])#([2-9A-HJ-NP-Z]{4})(?![A-Z0-9])/u;
 
 /** Code of the answer that was quoted; the quoted words themselves are context, never a command. */
 export function quotedCode(message: RobotMessage): string | undefined {
-  for (const place of [message.text, message.content]) {
-    const replied = z.looseObject({ repliedMsg: z.looseObject({ content: anything }) }).safeParse(place)
-      .data?.repliedMsg;
-    const code = stringsIn(replied?.content, 0).map((text) => codePattern.exec(text)?.[1]);
-    const found = code.find((candidate) => candidate !== undefined);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+  const quoted = [message.text, message.content].map((place) => quoting.safeParse(place).data?.repliedMsg.content);
+  const codes = stringsIn(quoted, 0).map((text) => codePattern.exec(text)?.[1]);
+  return codes.find((code) => code !== undefined);
 }
 
 const deepest = 8;
@@ -154,22 +150,12 @@ function stringsIn(value: unknown, depth: number): string[] {
 }
 
 /** The choices of the last answer, by number; after a question a bare number is the answer to it. */
-export interface Offered {
-  readonly question: boolean;
-  readonly says: readonly string[];
-  readonly estimateCode: string | null;
-}
 export const offered = z.object({
   question: z.boolean(),
   says: z.array(z.string()),
-  estimateCode: z.string().nullable(),
+  estimateCode: z.string().optional(),
 });
-
-export const offeredBy = (choices: readonly Choice[], question: boolean, code: string | undefined): Offered => ({
-  question,
-  says: choices.map(({ say }) => say),
-  estimateCode: code ?? null,
-});
+type Offered = z.infer<typeof offered>;
 
 const bareNumber = /^([#＃]?)\s*(\d{1,2})$/u;
 export const isNumber = (text: string): boolean => bareNumber.test(text.normalize('NFKC'));

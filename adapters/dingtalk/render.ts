@@ -1,6 +1,8 @@
 import type { Block, Choice, Reply, TierColumns, TierLine } from '../../src/reply/reply.ts';
 import type { SurfaceTexts } from '../adapter.ts';
-import { clip, dingtalkLimits, escapeMarkdown } from './limits.ts';
+import { clip, clipBytes, oneLine } from '../text.ts';
+import { dingtalkLimits, escapeMarkdown } from './limits.ts';
+import type { DingtalkAddress } from './receive.ts';
 
 export interface Button {
   readonly title: string;
@@ -18,11 +20,10 @@ export interface DingtalkMessage {
   readonly plain: string;
 }
 
-export interface Place {
-  readonly isGroup: boolean;
-  /** Who asked; null when unknown or alone with the bot. */
-  readonly mention: string | null;
-}
+/** Only in a group, and only people of the organisation can be mentioned. */
+export const mentionOf = ({ isGroup, staffId }: Place): string | null => (isGroup ? staffId : null);
+
+type Place = Pick<DingtalkAddress, 'isGroup' | 'staffId'>;
 
 const gib = 1024 ** 3;
 const lineBreak = '  \n';
@@ -33,7 +34,8 @@ export function renderReply(reply: Reply, place: Place, texts: SurfaceTexts): Di
   const [verdict = ''] = reply.fallback.split('\n');
   const buttons = reply.choices.filter(isSafe).slice(0, dingtalkLimits.buttons).map(buttonOf);
   const closing = [choiceLines(reply, place, texts), codeLine(reply)].filter((part) => part !== '');
-  const opening = place.mention === null ? [] : [`@${place.mention}`];
+  const mention = mentionOf(place);
+  const opening = mention === null ? [] : [`@${mention}`];
   const spent = bytesOf([...opening, ...closing].join(separator)) + bytesOf(JSON.stringify(buttons));
   const body = bodyOf(reply, dingtalkLimits.messageBytes - spent - dingtalkLimits.titleCharacters * 4);
   return {
@@ -63,15 +65,15 @@ function bodyOf(reply: Reply, room: number): string[] {
 function markdownOf(block: Block): string {
   switch (block.kind) {
     case 'verdict':
-      return `**${escapeMarkdown(oneLine(block.text))}**`;
+      return `**${escaped(block.text)}**`;
     case 'text':
       return lines(block.text);
     case 'note':
-      return `> ${escapeMarkdown(oneLine(block.text))}`;
+      return `> ${escaped(block.text)}`;
     case 'list':
       return titled(
         block.title,
-        block.items.map((item) => `- ${escapeMarkdown(oneLine(item))}`),
+        block.items.map((item) => `- ${escaped(item)}`),
       );
     case 'facts':
       return titled(
@@ -149,18 +151,4 @@ function buttonOf({ label, say }: Choice): Button {
   };
 }
 
-const oneLine = (text: string): string =>
-  text
-    .toWellFormed()
-    .replace(/[\s\p{Cc}]+/gu, ' ')
-    .trim();
-
 const bytesOf = (text: string): number => Buffer.byteLength(text);
-
-/** Cuts to `limit` UTF-8 bytes without splitting a character. */
-function clipBytes(text: string, limit: number): string {
-  const bytes = Buffer.from(text.toWellFormed());
-  if (bytes.length <= limit) return bytes.toString();
-  const cut = new TextDecoder().decode(bytes.subarray(0, limit - 3)).replace(/\uFFFD+$/u, '');
-  return `${cut}…`;
-}

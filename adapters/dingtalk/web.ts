@@ -1,17 +1,10 @@
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
+import { type Answer, postJson } from '../http.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
-import { dingtalkLimits } from './limits.ts';
 
 /** Official hosts of session webhooks. https://open.dingtalk.com/document/orgapp/robot-reply-and-send-messages */
 const webhookHosts: ReadonlySet<string> = new Set(['oapi.dingtalk.com', 'api.dingtalk.com']);
-const timeoutMs = 10_000;
-
-export interface Answer {
-  readonly status: number;
-  /** Parsed JSON; undefined for HTML and other unreadable bodies. */
-  readonly body: unknown;
-}
 
 /** A configured loopback base makes that origin a trusted one, for tests. */
 export function isLoopback({ apiUrl }: DingtalkAdapterConfig): boolean {
@@ -35,41 +28,6 @@ export function isTrustedSocket(url: string, config: DingtalkAdapterConfig): boo
   const { protocol, hostname } = new URL(url);
   if (isLoopback(config)) return hostname === new URL(config.apiUrl).hostname;
   return protocol === 'wss:' && /\.dingtalk\.(com|io)$/u.test(hostname);
-}
-
-export interface Post {
-  readonly what: string;
-  readonly body: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/**
- * Posts JSON, reads a bounded answer, follows no redirect.
- *
- * @throws AppError `platform-unreachable`; never with the address, which may hold a credential.
- */
-export async function postJson(url: string, { what, body, headers = {} }: Post): Promise<Answer> {
-  const head = { accept: 'application/json', 'content-type': 'application/json', ...headers };
-  const request = { method: 'POST', headers: head, body: JSON.stringify(body), redirect: 'error' } as const;
-  const response = await fetch(url, { ...request, signal: AbortSignal.timeout(timeoutMs) }).catch((error: unknown) => {
-    const reason = error instanceof Error ? error.name : 'failure';
-    throw new AppError('platform-unreachable', `DingTalk did not answer ${what}`, { details: { reason } });
-  });
-  return { status: response.status, body: await readJson(response) };
-}
-
-async function readJson(response: Response): Promise<unknown> {
-  let text = '';
-  const decoder = new TextDecoder();
-  try {
-    for await (const chunk of response.body ?? []) {
-      text += decoder.decode(chunk, { stream: true });
-      if (text.length > dingtalkLimits.answerBytes) return undefined;
-    }
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const failure = z.looseObject({

@@ -1,7 +1,8 @@
 import type { types } from '@slack/bolt';
 import { assertNever } from '../../src/errors.ts';
 import type { BarSegment, Block, TierColumns, TierLine } from '../../src/reply/reply.ts';
-import { clip, slackLimits } from './limits.ts';
+import { clip } from '../text.ts';
+import { slackLimits } from './limits.ts';
 
 type TiersBlock = Extract<Block, { kind: 'tiers' }>;
 type BarBlock = Extract<Block, { kind: 'bar' }>;

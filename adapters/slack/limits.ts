@@ -24,20 +24,6 @@ export const slackLimits = {
   suggestedPrompts: 4,
 } as const;
 
-/** Cuts to `limit` UTF-16 units without splitting a character. */
-export function clip(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  return `${text.slice(0, limit - 1).replace(/[\uD800-\uDBFF]$/u, '')}…`;
-}
-
-/** Cuts to `limit` UTF-8 bytes without splitting a character. */
-export function clipBytes(text: string, limit: number): string {
-  const bytes = Buffer.from(text);
-  if (bytes.length <= limit) return text;
-  const cut = new TextDecoder().decode(bytes.subarray(0, limit - 3)).replace(/\uFFFD+$/u, '');
-  return `${cut}…`;
-}
-
 /** The three characters with a meaning in Slack's text: https://docs.slack.dev/messaging/formatting-message-text#escaping */
 export function escapeText(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

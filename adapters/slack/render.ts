@@ -1,8 +1,9 @@
 import type { types } from '@slack/bolt';
 import type { Choice, Reply } from '../../src/reply/reply.ts';
 import type { SurfaceTexts } from '../adapter.ts';
+import { clip, clipBytes } from '../text.ts';
 import { isEmpty, paragraph, plain, toSlack } from './blocks.ts';
-import { clip, clipBytes, escapeText, slackLimits } from './limits.ts';
+import { escapeText, slackLimits } from './limits.ts';
 
 type KnownBlock = types.KnownBlock;
 

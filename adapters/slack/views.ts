@@ -1,8 +1,9 @@
 import type { types } from '@slack/bolt';
 import { z } from 'zod';
 import type { RecentEstimate, SurfaceTexts } from '../adapter.ts';
+import { clip } from '../text.ts';
 import { paragraph, plain } from './blocks.ts';
-import { clip, slackLimits } from './limits.ts';
+import { slackLimits } from './limits.ts';
 import type { SlackAddress } from './receive.ts';
 
 const title = (text: string) => plain(clip(text, slackLimits.viewTitle));

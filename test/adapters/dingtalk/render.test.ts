@@ -7,8 +7,8 @@ import { markdownProblems, messageProblems, parameterProblems } from '../../fake
 import { chineseTexts, englishTexts, fullReply } from '../slack/samples.ts';
 import { tapped } from './process.ts';
 
-const direct = { isGroup: false, mention: null };
-const group = { isGroup: true, mention: 'staff0001' };
+const direct = { isGroup: false, staffId: null };
+const group = { isGroup: true, staffId: 'staff0001' };
 const render = (reply: Reply, place: typeof direct | typeof group = direct) => renderReply(reply, place, englishTexts);
 const choicesOf = (...says: string[]): Choice[] => says.map((say) => ({ label: say.slice(0, 20), say }));
 

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { clip, clipBytes, escapeText, slackLimits } from '../../../adapters/slack/limits.ts';
+import { escapeText, slackLimits } from '../../../adapters/slack/limits.ts';
 import { plainText } from '../../../adapters/slack/receive.ts';
 import { decodeControlId, renderReply } from '../../../adapters/slack/render.ts';
 import { formView, homeView, readForm } from '../../../adapters/slack/views.ts';
+import { clip, clipBytes } from '../../../adapters/text.ts';
 import type { Block, Reply } from '../../../src/reply/reply.ts';
 import { messageProblems, viewProblems } from '../../fakes/block-kit.ts';
 import { columns, englishTexts, fullReply, textsOf, tier } from './samples.ts';

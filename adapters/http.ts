@@ -1,0 +1,46 @@
+import { AppError } from '../src/errors.ts';
+
+const timeoutMs = 10_000;
+const largestAnswer = 65_536;
+
+export interface Answer {
+  readonly status: number;
+  /** Parsed JSON; undefined for HTML, bodies over 64 KiB and other unreadable ones. */
+  readonly body: unknown;
+}
+
+export interface Post {
+  /** Names the request in errors: "the access token". */
+  readonly what: string;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Posts JSON, reads a bounded answer, follows no redirect.
+ *
+ * @throws AppError `platform-unreachable`; never with the address, which may hold a credential.
+ */
+export async function postJson(url: string, { what, body, headers = {} }: Post): Promise<Answer> {
+  const head = { accept: 'application/json', 'content-type': 'application/json', ...headers };
+  const request = { method: 'POST', headers: head, body: JSON.stringify(body), redirect: 'error' } as const;
+  const response = await fetch(url, { ...request, signal: AbortSignal.timeout(timeoutMs) }).catch((error: unknown) => {
+    const reason = error instanceof Error ? error.name : 'failure';
+    throw new AppError('platform-unreachable', `no answer to the request for ${what}`, { details: { reason } });
+  });
+  return { status: response.status, body: await readJson(response) };
+}
+
+async function readJson(response: Response): Promise<unknown> {
+  const decoder = new TextDecoder();
+  let text = '';
+  try {
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true });
+      if (text.length > largestAnswer) return undefined;
+    }
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
