@@ -5,6 +5,21 @@ import { toGpuSpec } from '../../catalog/gpu-names.ts';
 import { estimate } from '../../src/estimator/estimate.ts';
 import type { Estimate, GpuSpec, WorkGroup } from '../../src/estimator/estimate-result.ts';
 import { secondsPerIteration, type TimingOptions } from '../../src/estimator/timing.ts';
+import {
+  DECODE_MEGAPIXELS_PER_CORE_SECOND,
+  DILATED_SHARE,
+  FP32_SHARE,
+  HALF_LAYOUT_PASSES,
+  LAUNCH_SECONDS,
+  PCIE_BUS_GBPS,
+  POINTWISE_BANDWIDTH_SHARE,
+  PRODUCT_BANDWIDTH_SHARE,
+  RANGE_FACTOR,
+  TENSOR_EXPONENT,
+  TENSOR_SHARE,
+  TENSOR_SHARE_LIMIT,
+  WINOGRAD_GAIN,
+} from '../../src/estimator/timing-constants.ts';
 import { sharedCatalog, workloadOf } from './truth.ts';
 
 const CARDS: readonly GpuSpec[] = ['T4', 'A10', 'V100 32GB', 'A100 80GB', 'GTX 1080 Ti', 'H20', 'L20'].flatMap(
@@ -39,13 +54,13 @@ test('the cards are in the catalogue', () => {
 });
 
 describe('laws of time', () => {
-  test('it is positive and finite, and the range is 1.38 to either side of its middle', () => {
+  test('it is positive and finite, and the range is as wide below its middle as above', () => {
     fc.assert(
       fc.property(runs, cards, options, (run, gpu, chosen) => {
         const [low, high] = secondsPerIteration(of(run), gpu, chosen);
         expect(low).toBeGreaterThan(0);
         expect(Number.isFinite(high)).toBe(true);
-        expect(high / low).toBeCloseTo(1.38 ** 2, 6);
+        expect(high / low).toBeCloseTo(RANGE_FACTOR ** 2, 6);
         expect(Math.sqrt(low * high)).toBeGreaterThan(low);
       }),
       { numRuns: 60 },
@@ -115,7 +130,7 @@ function seconds(group: Partial<WorkGroup>, card: Partial<GpuSpec> = {}, chosen:
   };
   const work = { ...template().work, groups: [whole], launches: 0, waitingLaunches: 0, optimizerBytes: 0 };
   const [low] = secondsPerIteration({ ...template(), work }, { ...CARD, ...card }, chosen);
-  return low * 1.38;
+  return low * RANGE_FACTOR;
 }
 
 /** 1 T multiply-accumulates forward and 2 T back: 6 TFLOP. */
@@ -125,42 +140,45 @@ const wide = { bytes: 1e12, backwardBytes: 1e12 };
 
 describe('roofline', () => {
   test.each([
-    ['matmul', 0.77],
-    ['convolution', 0.77],
-    ['convolution-3x3', 0.77 * 1.74],
-    ['convolution-dilated', 0.3],
-    ['depthwise', 0.77],
+    ['matmul', FP32_SHARE],
+    ['convolution', FP32_SHARE],
+    ['convolution-3x3', FP32_SHARE * WINOGRAD_GAIN],
+    ['convolution-dilated', DILATED_SHARE],
+    ['depthwise', FP32_SHARE],
   ] as const)('fp32 %s reaches %d of the peak', (kind, share) => {
     expect(seconds({ ...heavy, kind })).toBeCloseTo(6 / (10 * share), 6);
   });
 
-  test('16 bit and TF32 convolutions reach 1.01 · ratio^−0.29 of the tensor peak, at most 0.9', () => {
-    const share = 1.01 * 10 ** -0.29;
+  test('16 bit and TF32 convolutions reach less of the tensor peak the further it is above fp32, up to a limit', () => {
+    const share = TENSOR_SHARE * 10 ** -TENSOR_EXPONENT;
     expect(seconds({ ...heavy, precision: 'half' })).toBeCloseTo(6 / (100 * share), 6);
     expect(seconds({ ...heavy, kind: 'convolution' }, { tf32Tflops: 100 })).toBeCloseTo(6 / (100 * share), 6);
-    expect(seconds({ ...heavy, kind: 'matmul' }, { tf32Tflops: 100 })).toBeCloseTo(6 / 7.7, 6);
-    expect(seconds({ ...heavy, precision: 'half' }, { fp16TensorTflops: 10 })).toBeCloseTo(6 / 9, 6);
-    expect(seconds({ ...heavy, precision: 'half' }, { fp16TensorTflops: null })).toBeCloseTo(6 / 7.7, 6);
+    expect(seconds({ ...heavy, kind: 'matmul' }, { tf32Tflops: 100 })).toBeCloseTo(6 / (10 * FP32_SHARE), 6);
+    expect(seconds({ ...heavy, precision: 'half' }, { fp16TensorTflops: 10 })).toBeCloseTo(
+      6 / (10 * Math.min(TENSOR_SHARE, TENSOR_SHARE_LIMIT)),
+      6,
+    );
+    expect(seconds({ ...heavy, precision: 'half' }, { fp16TensorTflops: null })).toBeCloseTo(6 / (10 * FP32_SHARE), 6);
   });
 
   test.each([
-    ['matmul', 'fp32', 0.72, 1],
-    ['attention', 'half', 0.72, 1],
-    ['pointwise', 'fp32', 0.51, 1],
-    ['normalization', 'half', 0.51, 1],
-    ['depthwise', 'half', 0.51, 1],
-    ['convolution', 'fp32', 0.72, 1],
-    ['convolution', 'half', 0.72, 3],
-    ['convolution-3x3', 'half', 0.72, 3],
-    ['convolution-dilated', 'half', 0.72, 3],
+    ['matmul', 'fp32', PRODUCT_BANDWIDTH_SHARE, 1],
+    ['attention', 'half', PRODUCT_BANDWIDTH_SHARE, 1],
+    ['pointwise', 'fp32', POINTWISE_BANDWIDTH_SHARE, 1],
+    ['normalization', 'half', POINTWISE_BANDWIDTH_SHARE, 1],
+    ['depthwise', 'half', POINTWISE_BANDWIDTH_SHARE, 1],
+    ['convolution', 'fp32', PRODUCT_BANDWIDTH_SHARE, 1],
+    ['convolution', 'half', PRODUCT_BANDWIDTH_SHARE, HALF_LAYOUT_PASSES],
+    ['convolution-3x3', 'half', PRODUCT_BANDWIDTH_SHARE, HALF_LAYOUT_PASSES],
+    ['convolution-dilated', 'half', PRODUCT_BANDWIDTH_SHARE, HALF_LAYOUT_PASSES],
   ] as const)('%s in %s moves its bytes at %d of the bandwidth, %d times', (kind, precision, share, passes) => {
     expect(seconds({ ...wide, kind, precision })).toBeCloseTo((2 * passes) / share, 6);
     expect(seconds({ ...wide, kind, precision }, {}, { channelsLast: true })).toBeCloseTo(2 / share, 6);
   });
 
   test('the longer of arithmetic and traffic counts', () => {
-    expect(seconds({ ...heavy, ...wide })).toBeCloseTo(2 / 0.72, 6);
-    expect(seconds({ ...heavy, bytes: 1, backwardBytes: 1 })).toBeCloseTo(6 / 7.7, 6);
+    expect(seconds({ ...heavy, ...wide })).toBeCloseTo(2 / PRODUCT_BANDWIDTH_SHARE, 6);
+    expect(seconds({ ...heavy, bytes: 1, backwardBytes: 1 })).toBeCloseTo(6 / (10 * FP32_SHARE), 6);
   });
 });
 
@@ -175,31 +193,31 @@ describe('what is not the device', () => {
       gradientBytes: 0,
     };
     const result = { ...template(), workload: { ...template().workload, ...workload }, work: { ...empty, ...work } };
-    return secondsPerIteration(result, CARD, chosen)[0] * 1.38;
+    return secondsPerIteration(result, CARD, chosen)[0] * RANGE_FACTOR;
   };
 
   test('launches bound small work, forward and backward; waiting ones add', () => {
-    expect(only({ launches: 1000 })).toBeCloseTo(2 * 12.3e-3, 9);
-    expect(only({ launches: 1000, waitingLaunches: 1000 })).toBeCloseTo(3 * 12.3e-3, 9);
-    expect(only({ launches: 1000 }, { gradientAccumulation: 4 })).toBeCloseTo(8 * 12.3e-3, 9);
+    expect(only({ launches: 1000 })).toBeCloseTo(2 * 1000 * LAUNCH_SECONDS, 9);
+    expect(only({ launches: 1000, waitingLaunches: 1000 })).toBeCloseTo(3 * 1000 * LAUNCH_SECONDS, 9);
+    expect(only({ launches: 1000 }, { gradientAccumulation: 4 })).toBeCloseTo(8 * 1000 * LAUNCH_SECONDS, 9);
   });
 
   test('the step moves its bytes once', () => {
-    expect(only({ optimizerBytes: 72e9 }, { gradientAccumulation: 4 })).toBeCloseTo(0.1, 9);
+    expect(only({ optimizerBytes: 1e11 * PRODUCT_BANDWIDTH_SHARE }, { gradientAccumulation: 4 })).toBeCloseTo(0.1, 9);
   });
 
   test('gradients travel 2(n − 1)/n times over PCIe; backward hides two thirds of the iteration', () => {
-    expect(only({ gradientBytes: 6e9 }, { gpus: 1 })).toBe(0);
-    expect(only({ gradientBytes: 6e9 }, { gpus: 2 })).toBeCloseTo(1.1, 9);
-    expect(only({ gradientBytes: 6e9 }, { gpus: 4 })).toBeCloseTo(1.1 * 1.5, 9);
-    const micro = 2 * 12.3e-6 * 1e5;
-    expect(only({ gradientBytes: 6e9, launches: 1e5 }, { gpus: 2 })).toBeCloseTo(micro + 0.1, 9);
+    expect(only({ gradientBytes: PCIE_BUS_GBPS * 1e9 }, { gpus: 1 })).toBe(0);
+    expect(only({ gradientBytes: PCIE_BUS_GBPS * 1e9 }, { gpus: 2 })).toBeCloseTo(1.1, 9);
+    expect(only({ gradientBytes: PCIE_BUS_GBPS * 1e9 }, { gpus: 4 })).toBeCloseTo(1.1 * 1.5, 9);
+    const micro = 2 * LAUNCH_SECONDS * 1e5;
+    expect(only({ gradientBytes: PCIE_BUS_GBPS * 1e9, launches: 1e5 }, { gpus: 2 })).toBeCloseTo(micro + 0.1, 9);
   });
 
-  test('few cores bound: 8 megapixels a second each, one core left for the loop', () => {
+  test('few cores bound: each decodes so many megapixels a second, and one is left for the loop', () => {
     const workload = { batchSize: 4, imageHeight: 1000, imageWidth: 1000, gradientAccumulation: 2 };
-    expect(only({}, workload, { vcpusPerGpu: 5 })).toBeCloseTo(8 / (4 * 8), 9);
-    expect(only({}, workload, { vcpusPerGpu: 1 })).toBeCloseTo(1, 9);
+    expect(only({}, workload, { vcpusPerGpu: 5 })).toBeCloseTo(8 / (4 * DECODE_MEGAPIXELS_PER_CORE_SECOND), 9);
+    expect(only({}, workload, { vcpusPerGpu: 1 })).toBeCloseTo(8 / DECODE_MEGAPIXELS_PER_CORE_SECOND, 9);
     expect(only({}, workload)).toBe(0);
   });
 });
