@@ -87,9 +87,20 @@ export function readConfig(environment: Environment = process.env): Config {
     problems.push(...parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`));
   if (parsed.success) problems.push(...missingForPrices(parsed.data));
   if (!parsed.success || problems.length > 0) {
-    throw new AppError('invalid-config', problems.join('\n'), { details: { names: problems } });
+    const named = onePerVariable(problems);
+    throw new AppError('invalid-config', named.join('\n'), { details: { names: named } });
   }
   return Object.freeze(toConfig(parsed.data, platforms));
+}
+
+/** Adapters read some variables too: each is named once. */
+function onePerVariable(problems: readonly string[]): readonly string[] {
+  const named = new Map<string, string>();
+  for (const problem of problems) {
+    const variable = problem.split(':', 1)[0] ?? problem;
+    if (!named.has(variable)) named.set(variable, problem);
+  }
+  return [...named.values()];
 }
 
 function readPlatforms(environment: Environment, problems: string[]): Config['platforms'] {

@@ -34,6 +34,19 @@ describe('configuration', () => {
     expect(() => readConfig({ PRICES: 'api' })).toThrow(/ACCESS_KEY_ID[\s\S]*ACCESS_KEY_SECRET/);
   });
 
+  test('a variable that several parts read is named once', () => {
+    const problems = (): string => {
+      try {
+        readConfig({ RETENTION_DAYS: '-1' });
+        return '';
+      } catch (error) {
+        return error instanceof Error ? error.message : '';
+      }
+    };
+    expect(problems().split('\n')).toHaveLength(1);
+    expect(problems()).toContain('RETENTION_DAYS');
+  });
+
   test('a configured platform is ready to be created, another one stays off', () => {
     const { platforms } = readConfig({ SLACK_BOT_TOKEN: 'xoxb-1', SLACK_APP_TOKEN: 'xapp-1' });
     expect(platforms.map(({ name }) => name)).toEqual(['slack']);

@@ -1,5 +1,6 @@
 import type { Adapter, AdapterContext } from '../../adapters/adapter.ts';
-import { loadCatalog } from '../../catalog/index.ts';
+import { type Catalog, loadCatalog } from '../../catalog/index.ts';
+import { createPriceBook } from '../../catalog/price-book.ts';
 import { type Config, readConfig } from '../config.ts';
 import { AppError, asAppError } from '../errors.ts';
 import { createContext } from './context.ts';
@@ -11,7 +12,8 @@ const MEMORY = 'memory:';
 export async function runCheck(online: boolean): Promise<boolean> {
   const lines: string[] = [];
   const config = attempt('configuration', lines, readConfig);
-  attempt('catalogue', lines, () => loadCatalog(config?.catalogDirectory));
+  const catalog = attempt('catalogue', lines, () => loadCatalog(config?.catalogDirectory));
+  if (config !== undefined && catalog !== undefined) lines.push(...regionProblems(config.region, catalog));
   if (config !== undefined && lines.length === 0) lines.push(...(await checkServices(config, online)));
   for (const line of lines) process.stdout.write(`✗ ${line}\n`);
   if (lines.length > 0 || config === undefined) return false;
@@ -20,6 +22,12 @@ export async function runCheck(online: boolean): Promise<boolean> {
     `✓ configuration, catalogue and store are in order; platforms: ${names || 'none, chat in the terminal'}\n`,
   );
   return true;
+}
+
+/** A region of no price row answers every question with "not in this region". */
+function regionProblems(region: string, { prices }: Catalog): readonly string[] {
+  const known = createPriceBook(prices).regions();
+  return known.includes(region) ? [] : [`configuration: REGION: no prices for ${region}; known: ${known.join(', ')}`];
 }
 
 function attempt<T>(what: string, lines: string[], run: () => T): T | undefined {

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 
-import { AppError, asAppError } from '../errors.ts';
+import { AppError, asAppError, type ErrorCode } from '../errors.ts';
 
 /** Longest accepted line: a conversation with pasted logs fits many times over. */
 const MAX_LINE_CHARACTERS = 4 * 1024 * 1024;
 /** Answers are gathered into writes of about this size. */
 const WRITE_CHARACTERS = 64 * 1024;
 const PROGRESS_EVERY_LINES = 10_000;
+const BYTE_ORDER_MARK = '\ufeff';
 
 export interface JsonlStreams {
   readonly input: Readable;
@@ -24,7 +25,8 @@ export interface JsonlResult {
 
 export interface LineError {
   readonly id: string | number | null;
-  readonly error: { readonly code: string; readonly message: string };
+  /** `field`: the input that is wrong, where one is. */
+  readonly error: { readonly code: string; readonly message: string; readonly field?: string };
 }
 
 /**
@@ -58,8 +60,12 @@ export async function processJsonl(
 export async function* readLines(input: Readable): AsyncGenerator<string> {
   const decoder = new StringDecoder('utf8');
   let rest = '';
+  let begun = false;
   for await (const chunk of input) {
     const parts = (rest + (typeof chunk === 'string' ? chunk : decoder.write(chunk))).split('\n');
+    // editors of Windows begin a file with a byte order mark
+    if (!begun && parts[0]?.startsWith(BYTE_ORDER_MARK) === true) parts[0] = parts[0].slice(1);
+    begun ||= parts.length > 1 || parts[0] !== '';
     rest = (parts.pop() ?? '').slice(0, MAX_LINE_CHARACTERS + 1);
     yield* parts;
   }
@@ -84,9 +90,18 @@ async function answerLine(
   }
 }
 
+/** Fields that a code is about, where the error does not name one. */
+const FIELD_OF: Readonly<Partial<Record<ErrorCode, string>>> = {
+  'unknown-model': 'model',
+  'unknown-backbone': 'backbone',
+  'unsupported-combination': 'model',
+  'unknown-gpu': 'gpu',
+};
+
 function toLineError(id: string | number | null, error: unknown): LineError {
-  const { code, message } = asAppError(error);
-  return { id, error: { code, message } };
+  const { code, message, details } = asAppError(error);
+  const { field = FIELD_OF[code] } = details;
+  return { id, error: { code, message, ...(typeof field === 'string' && field !== '' ? { field } : {}) } };
 }
 
 function parseJson(line: string): unknown {

@@ -1,7 +1,9 @@
+import type { Catalog } from '../../catalog/index.ts';
 import { recommendationJson } from '../advice/json.ts';
 import { recommend } from '../advice/recommend.ts';
 import type { AdvicePorts, RecommendationRequest } from '../advice/request.ts';
 import type { Config } from '../config.ts';
+import { AppError } from '../errors.ts';
 import { parseFields } from '../workload/fields.ts';
 import { type LineWorkload, workloadFromLine } from '../workload/from-line.ts';
 import { estimateToJson } from './estimate-json.ts';
@@ -14,6 +16,7 @@ const HOURS_PER_MONTH = 720;
 export function createRecommendAnswer(ports: AdvicePorts, config: Pick<Config, 'region'>): (value: unknown) => unknown {
   return (value) => {
     const line = parseFields(recommendLineSchema, value);
+    checkCards(line, ports.catalog);
     const built = workloadFromLine(withShare(line), ports.catalog);
     const recommendation = recommend(toRequest(line, built, config.region), ports);
     const { id, ...rest } = recommendationJson(
@@ -23,6 +26,26 @@ export function createRecommendAnswer(ports: AdvicePorts, config: Pick<Config, '
     );
     return { id: line.id, ...rest };
   };
+}
+
+const MACHINE = /^(ecs\.|(ebm|scc|hf|[csv])?gn\d)/i;
+
+/** @throws AppError `unknown-gpu` for a card or machine of no table, and no stated memory of an own one. */
+function checkCards({ gpu, ownGpu }: RecommendLine, catalog: Catalog): void {
+  if (gpu != null && !isKnown(gpu, catalog)) {
+    throw new AppError('unknown-gpu', `no card or instance type called ${gpu}`, {
+      details: { field: 'gpu', name: gpu },
+    });
+  }
+  if (ownGpu?.name == null || ownGpu.memoryGiB != null || catalog.findGpu(ownGpu.name) !== undefined) return;
+  const details = { field: 'ownGpu.name', name: ownGpu.name };
+  throw new AppError('unknown-gpu', `no card called ${ownGpu.name}; give its memoryGiB`, { details });
+}
+
+function isKnown(gpu: string, catalog: Catalog): boolean {
+  if (!MACHINE.test(gpu)) return gpu === 'all' || catalog.findGpu(gpu) !== undefined;
+  const name = gpu.toLowerCase().replace(/^ecs\./, '');
+  return catalog.instances.some(({ instanceType, family }) => family === name || instanceType === `ecs.${name}`);
 }
 
 /** A total batch with a number of GPUs decides the batch per GPU. */
@@ -51,7 +74,7 @@ function toRequest(line: RecommendLine, built: LineWorkload, region: string): Re
 
 /** `ecs.gn7i-c16g1.4xlarge` and `gn7i` are machines, anything else is a card. */
 function filterOf(gpu: string): RecommendationRequest['only'] {
-  const machine = /^(ecs\.|(eb)?[sv]?gn\d)/i.test(gpu);
+  const machine = MACHINE.test(gpu);
   return machine ? { gpus: [], instances: [gpu] } : { gpus: [{ name: gpu }], instances: [] };
 }
 

@@ -78,6 +78,29 @@ describe('a stream of lines', () => {
     expect(result).toEqual({ lines: 5, failed: 2 });
   });
 
+  test('an error names its field: the one that is wrong, else the one its code is about', async () => {
+    const errors = [
+      new AppError('out-of-range', 'batchSize: too small', { details: { field: 'batchSize' } }),
+      new AppError('unknown-model', 'no network called x'),
+      new AppError('invalid-input', 'not an object', { details: { field: '' } }),
+    ];
+    const { lines } = await run(['{"id":0}\n{"id":1}\n{"id":2}\n'], (value) => {
+      throw errors[Number(JSON.stringify(value).replaceAll(/\D/g, ''))];
+    });
+    expect(lines).toEqual([
+      { id: 0, error: { code: 'out-of-range', message: 'batchSize: too small', field: 'batchSize' } },
+      { id: 1, error: { code: 'unknown-model', message: 'no network called x', field: 'model' } },
+      { id: 2, error: { code: 'invalid-input', message: 'not an object' } },
+    ]);
+  });
+
+  test('a byte order mark and line ends of Windows are no part of a line', async () => {
+    const bytes = Buffer.from('\ufeff{"id":1}\r\n\r\n{"id":2}\r\n');
+    for (const input of [[bytes], [...bytes].map((byte) => Buffer.from([byte]))]) {
+      expect((await run(input, (value) => value)).lines).toEqual([{ id: 1 }, { id: 2 }]);
+    }
+  });
+
   test('a failure of the program is reported as one, not thrown', async () => {
     const { lines } = await run(['{"id":1}\n'], () => {
       throw new TypeError('oops');

@@ -189,9 +189,21 @@ describe('recommend lines', () => {
     );
   });
 
+  test.each(['FOO 9000', 'gn99', 'ecs.gn7i-c8g1.4xlarge'])('%s is in no table: said, not ignored', (gpu) => {
+    expect(() => recommendOf({ ...run, gpu })).toThrow(expect.objectContaining({ code: 'unknown-gpu' }));
+  });
+
+  test.each(['V100', 'gn7i', 'ecs.gn6e-c12g1.3xlarge', 'RTX 4090', 'ebmgn7e'])('%s is known', (gpu) => {
+    expect(recommendOf({ ...run, gpu }).tiers.length).toBeGreaterThan(0);
+  });
+
   test('an own card is judged beside the rented ones', () => {
     expect(recommendOf({ ...run, ownGpu: { name: 'RTX 3090' } }).own?.status).toBe('fits');
     expect(recommendOf({ ...run, ownGpu: { memoryGiB: 4 } }).own?.status).not.toBe('fits');
+    expect(() => recommendOf({ ...run, ownGpu: { name: 'Voodoo 2' } })).toThrow(
+      expect.objectContaining({ code: 'unknown-gpu', details: expect.objectContaining({ field: 'ownGpu.name' }) }),
+    );
+    expect(recommendOf({ ...run, ownGpu: { name: 'Voodoo 2', memoryGiB: 24 } }).own?.status).toBe('fits');
   });
 
   test('the estimate is the same as of `estimate`, and the id is echoed as it came', () => {

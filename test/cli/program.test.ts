@@ -111,6 +111,12 @@ describe('checks and failures at start', () => {
     }
   });
 
+  test('--check names a region that no price row knows', () => {
+    const { code, out } = run(['--check'], { env: { REGION: 'mars-1' } });
+    expect(code).toBe(1);
+    expect(out).toMatch(/REGION: no prices for mars-1; known: .*cn-hangzhou/);
+  });
+
   test.each([
     [{ CATALOG_DIR: '/nonexistent' }, 'invalid-catalog'],
     [{ DATABASE_URL: 'mysql://x' }, 'invalid-config'],
