@@ -2,7 +2,7 @@ import { AppError } from '../../src/errors.ts';
 import { postJson } from '../http.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
 import type { DingtalkAddress } from './receive.ts';
-import { type DingtalkMessage, mentionOf } from './render.ts';
+import type { DingtalkMessage } from './render.ts';
 import { type AccessToken, openApiError, reasonOf } from './web.ts';
 
 /** `errcode` of webhooks: https://open.dingtalk.com/document/orgapp/custom-robot-access, checked 2026-11-30. */
@@ -35,9 +35,8 @@ export async function deliverMessage(courier: Courier, message: DingtalkMessage)
 async function viaWebhook(courier: Courier, url: string, message: DingtalkMessage): Promise<Outcome> {
   const rich = await post(url, webhookBody(courier, message));
   if (!contentRefused.test(rich)) return outcomeOf(rich);
-  const mention = mentionOf(courier.address);
-  const content = mention === null ? message.plain : `@${mention} ${message.plain}`;
-  return outcomeOf(await post(url, { msgtype: 'text', text: { content }, ...common(courier) }));
+  const plain = { msgtype: 'text', text: { content: addressed(courier, message.plain) }, ...common(courier) };
+  return outcomeOf(await post(url, plain));
 }
 
 async function post(url: string, body: unknown): Promise<string> {
@@ -58,13 +57,21 @@ function outcomeOf(reason: string): Outcome {
   throw new AppError(code, `DingTalk refused the session webhook: ${reason}`, { details: { reason } });
 }
 
-function common({ address, key }: Courier): Record<string, unknown> {
-  const mention = mentionOf(address);
-  const atUserIds = mention === null ? [] : [mention];
-  return { at: { atUserIds, isAtAll: false }, ...(key === undefined ? {} : { msgUuid: key }) };
+/** Whoever asked in a group is told; people from outside the organisation have no id to be mentioned by. */
+const mentioned = ({ address: { isGroup, staffId } }: Courier): string[] =>
+  isGroup && staffId !== null ? [staffId] : [];
+
+/** The id has to stand in the text too; the client shows the name instead. */
+const addressed = (courier: Courier, text: string): string =>
+  [...mentioned(courier).map((id) => `@${id}`), text].join('\n\n');
+
+function common(courier: Courier): Record<string, unknown> {
+  const at = { atUserIds: mentioned(courier), isAtAll: false };
+  return courier.key === undefined ? { at } : { at, msgUuid: courier.key };
 }
 
-function webhookBody(courier: Courier, { title, text, buttons }: DingtalkMessage): Record<string, unknown> {
+function webhookBody(courier: Courier, { title, buttons, ...message }: DingtalkMessage): Record<string, unknown> {
+  const text = addressed(courier, message.text);
   if (buttons.length === 0) return { msgtype: 'markdown', markdown: { title, text }, ...common(courier) };
   const actionCard = { title, text, btnOrientation: '0', btns: buttons };
   return { msgtype: 'actionCard', actionCard, ...common(courier) };
@@ -86,10 +93,7 @@ async function viaOpenApi(courier: Courier, message: DingtalkMessage): Promise<v
   const { address } = courier;
   const { robotCode, conversation, staffId, isGroup } = address;
   if (!isGroup && staffId === null) {
-    throw new AppError(
-      'platform-refused',
-      'no way back: the webhook is gone and the person is outside the organisation',
-    );
+    throw new AppError('platform-refused', 'no way back to a person outside the organisation');
   }
   const target = isGroup ? { openConversationId: conversation } : { userIds: [staffId] };
   const path = isGroup ? '/v1.0/robot/groupMessages/send' : '/v1.0/robot/oToMessages/batchSend';

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from '../../src/message.ts';
 import type { Reply } from '../../src/reply/reply.ts';
-import type { AdapterContext, SurfaceTexts } from '../adapter.ts';
+import type { AdapterContext } from '../adapter.ts';
 import type { Seal } from '../seal.ts';
 import { escapeMarkdown } from './limits.ts';
 import * as inbound from './receive.ts';
-import { type DingtalkMessage, mentionOf } from './render.ts';
+import type { DingtalkMessage } from './render.ts';
 
 /** Longer than any redelivery was seen to take (a minute). */
 const toldOnceMs = 15 * 60_000;
@@ -42,10 +42,14 @@ export class Desk {
       logger.error({ code: 'platform-refused', reason: '20001' }, 'monthly quota of the organisation is used up');
       return true;
     }
-    return this.#inOrder(inbound.conversationOf(message), () => this.#take(message)).catch((error: unknown) => {
-      logger.error({ error }, 'message not kept');
-      return false;
-    });
+    const keeping = this.#inOrder(inbound.conversationOf(message), () => this.#take(message));
+    return keeping.then(
+      () => true,
+      (error: unknown) => {
+        logger.error({ error }, 'message not kept');
+        return false;
+      },
+    );
   }
 
   /** Keeps the choices of an answer, so that their numbers can be typed. */
@@ -56,17 +60,13 @@ export class Desk {
     await context.store.set(keyOf(conversationId), value, { expiresAt: context.now() + keepMs });
   }
 
-  async #take(message: inbound.RobotMessage): Promise<boolean> {
+  async #take(message: inbound.RobotMessage): Promise<void> {
     const { context, seal } = this.#options;
     const address = inbound.addressOf(message, seal.close);
     const text = inbound.spokenText(message);
-    if (text === undefined) {
-      await this.#tellOnce(message, address, ({ textOnly }) => textOnly);
-      return true;
-    }
+    if (text === undefined) return this.#tellOnce(message, 'textOnly');
     const outcome = await context.accept({ address, message: await this.#incoming(message, text) });
-    if (outcome === 'overloaded') await this.#tellOnce(message, address, ({ overloaded }) => overloaded);
-    return true;
+    if (outcome === 'overloaded') await this.#tellOnce(message, 'overloaded');
   }
 
   async #incoming(message: inbound.RobotMessage, text: string): Promise<IncomingMessage> {
@@ -92,18 +92,13 @@ export class Desk {
   }
 
   /** A courtesy without the inbox, once per message: that it failed is only noted. */
-  async #tellOnce(
-    message: inbound.RobotMessage,
-    address: inbound.DingtalkAddress,
-    pick: (texts: SurfaceTexts) => string,
-  ): Promise<void> {
-    const { context, send } = this.#options;
+  async #tellOnce(message: inbound.RobotMessage, which: 'textOnly' | 'overloaded'): Promise<void> {
+    const { context, send, seal } = this.#options;
     const options = { expiresAt: context.now() + toldOnceMs };
     if (!(await context.store.setIfAbsent(`dingtalk/told/${inbound.messageIdOf(message)}`, true, options))) return;
-    const words = pick(context.texts(platformLocale));
-    const mention = mentionOf(address);
-    const text = [...(mention === null ? [] : [`@${mention}`]), escapeMarkdown(words)].join('\n\n');
-    void send(address, { title: words, text, buttons: [], plain: words }).catch((error: unknown) => {
+    const words = context.texts(platformLocale)[which];
+    const courtesy = { title: words, text: escapeMarkdown(words), buttons: [], plain: words };
+    void send(inbound.addressOf(message, seal.close), courtesy).catch((error: unknown) => {
       context.logger.info({ error }, 'courtesy failed');
     });
   }

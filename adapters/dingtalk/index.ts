@@ -44,10 +44,10 @@ export function createDingtalkAdapter(
     start: () => connection.start(),
     stop: () => connection.stop(),
     status: () => connection.status,
-    render: (reply) => renderReply(reply, { isGroup: false, staffId: null }, context.texts(reply.locale)),
+    render: (reply) => renderReply(reply, false, context.texts(reply.locale)),
     async deliver(address, reply: Reply, delivery) {
       const place = dingtalkAddress.parse(address);
-      const message = renderReply(reply, place, context.texts(reply.locale));
+      const message = renderReply(reply, place.isGroup, context.texts(reply.locale));
       await desk.offer(place.dialog, reply);
       await send(address, message, delivery);
     },

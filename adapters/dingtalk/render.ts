@@ -2,7 +2,6 @@ import type { Block, Choice, Reply, TierColumns, TierLine } from '../../src/repl
 import type { SurfaceTexts } from '../adapter.ts';
 import { clip, clipBytes, oneLine } from '../text.ts';
 import { dingtalkLimits, escapeMarkdown } from './limits.ts';
-import type { DingtalkAddress } from './receive.ts';
 
 export interface Button {
   readonly title: string;
@@ -20,27 +19,20 @@ export interface DingtalkMessage {
   readonly plain: string;
 }
 
-/** Only in a group, and only people of the organisation can be mentioned. */
-export const mentionOf = ({ isGroup, staffId }: Place): string | null => (isGroup ? staffId : null);
-
-type Place = Pick<DingtalkAddress, 'isGroup' | 'staffId'>;
-
 const gib = 1024 ** 3;
 const lineBreak = '  \n';
 const separator = '\n\n';
 
 /** Reply → one message within the limits: what does not fit the byte cap is left out from the end, behind "details". */
-export function renderReply(reply: Reply, place: Place, texts: SurfaceTexts): DingtalkMessage {
+export function renderReply(reply: Reply, isGroup: boolean, texts: SurfaceTexts): DingtalkMessage {
   const [verdict = ''] = reply.fallback.split('\n');
   const buttons = reply.choices.filter(isSafe).slice(0, dingtalkLimits.buttons).map(buttonOf);
-  const closing = [choiceLines(reply, place, texts), codeLine(reply)].filter((part) => part !== '');
-  const mention = mentionOf(place);
-  const opening = mention === null ? [] : [`@${mention}`];
-  const spent = bytesOf([...opening, ...closing].join(separator)) + bytesOf(JSON.stringify(buttons));
+  const closing = [choiceLines(reply, isGroup, texts), codeLine(reply)].filter((part) => part !== '');
+  const spent = bytesOf(closing.join(separator)) + bytesOf(JSON.stringify(buttons));
   const body = bodyOf(reply, dingtalkLimits.messageBytes - spent - dingtalkLimits.titleCharacters * 4);
   return {
     title: clip(oneLine(verdict), dingtalkLimits.titleCharacters) || 'GPU',
-    text: [...opening, ...body, ...closing].join(separator),
+    text: [...body, ...closing].join(separator),
     buttons,
     plain: clipBytes(reply.fallback, dingtalkLimits.plainBytes / 2),
   };
@@ -125,7 +117,7 @@ function tierText(row: TierLine, columns: TierColumns): string {
 
 const isFigure = (text: string): boolean => /\d/u.test(text);
 
-function choiceLines({ choices, kind }: Reply, { isGroup }: Place, texts: SurfaceTexts): string {
+function choiceLines({ choices, kind }: Reply, isGroup: boolean, texts: SurfaceTexts): string {
   if (choices.length === 0) return '';
   const mark = kind === 'question' ? '\\#' : '';
   const items = choices.map(({ label }, index) => `${mark}${index + 1} ${escaped(label)}`);

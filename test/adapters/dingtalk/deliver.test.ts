@@ -34,7 +34,7 @@ describe('session webhook', () => {
     const [answer] = messages();
     expect(answer?.body).toMatchObject({ msgtype: 'actionCard', at: { atUserIds: ['staff0001'], isAtAll: false } });
     expect(answer?.body['msgUuid']).toMatch(/^[\da-f-]{36}$/u);
-    expect(answer?.text).toContain('@staff0001');
+    expect(answer?.text.startsWith('@staff0001\n\n**')).toBe(true);
     expect(answer?.title).toBe('heard: unet');
     expect(answer?.buttons).toHaveLength(5);
     expect(answer?.text).toContain('G7K2');
@@ -97,6 +97,8 @@ describe('the OpenAPI instead of a webhook that is gone', () => {
     expect(messages()).toEqual([expect.objectContaining({ via: 'group', to: 'cidGROUP0001==' })]);
     expect(messages()[0]?.buttons).toHaveLength(5);
     expect(messages()[0]?.body['robotCode']).toBe('robot0001');
+    // The OpenAPI mentions nobody: the id would stand there as it is.
+    expect(messages()[0]?.text).not.toContain('staff0001');
   });
 
   test('alone with the bot: one message to the person', async () => {

@@ -181,8 +181,9 @@ describe('the program', () => {
     await trap.stop();
   }, 60_000);
 
-  test('acknowledges within 100 ms with 50 messages in flight', async () => {
-    const ask = (index: number) => site.say({ text: `unet 512x512 batch ${1 + (index % 16)}`, user: `staff2${index}` });
+  test('acknowledges and answers 50 messages in flight, half of them in one group', async () => {
+    const ask = (index: number) =>
+      site.say({ text: `unet 512x512 batch ${1 + (index % 16)}`, user: `staff2${index}`, group: index % 2 === 0 });
     const burst = (count: number, from: number) =>
       Promise.all(Array.from({ length: count }, (_, index) => site.gateway.send(ask(from + index))));
     await burst(50, 0);

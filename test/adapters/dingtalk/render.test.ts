@@ -7,9 +7,7 @@ import { markdownProblems, messageProblems, parameterProblems } from '../../fake
 import { chineseTexts, englishTexts, fullReply } from '../slack/samples.ts';
 import { tapped } from './process.ts';
 
-const direct = { isGroup: false, staffId: null };
-const group = { isGroup: true, staffId: 'staff0001' };
-const render = (reply: Reply, place: typeof direct | typeof group = direct) => renderReply(reply, place, englishTexts);
+const render = (reply: Reply, isGroup = false) => renderReply(reply, isGroup, englishTexts);
 const choicesOf = (...says: string[]): Choice[] => says.map((say) => ({ label: say.slice(0, 20), say }));
 
 describe('an answer', () => {
@@ -30,9 +28,10 @@ describe('an answer', () => {
     expect(text).toMatch(/✅ \*\*B\*\* ecs\.gn7i-c8g1\.2xlarge/u);
   });
 
-  test('mentions the asker first in a group, and nobody alone', () => {
-    expect(render(fullReply(), group).text.startsWith('@staff0001\n\n')).toBe(true);
-    expect(render(fullReply()).text).not.toContain('@staff');
+  test('says in a group that the bot has to be mentioned', () => {
+    const { pickInGroups, pickByNumber } = englishTexts;
+    expect(render(fullReply(), true).text).toContain(pickInGroups);
+    expect(render(fullReply()).text).toContain(pickByNumber);
   });
 
   test('is complete without buttons: every choice stands in the text with a number', () => {
@@ -62,8 +61,8 @@ describe('buttons', () => {
 
 describe('limits', () => {
   const bodies = [...goldenReplies(), ...extremeReplies()].flatMap((reply) => [
-    renderReply(reply, direct, chineseTexts),
-    renderReply(reply, group, englishTexts),
+    renderReply(reply, false, chineseTexts),
+    renderReply(reply, true, englishTexts),
   ]);
 
   test('hold for every reply, whichever way it takes', () => {
