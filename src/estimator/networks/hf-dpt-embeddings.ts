@@ -6,6 +6,7 @@ import { expand, flatten, permute, reshape, transpose } from '../tape/ops-shape.
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';
+import { hfBit } from './hf-bit.ts';
 
 export interface DptEmbedded {
   /** B×(N+1)×C. */
@@ -23,7 +24,7 @@ export interface DptEmbeddingOptions {
 const PATCH = 16;
 
 /** Position grid resized to the image, even where it fits: 1×(N+1)×C. */
-export function resizedPositions(t: Tape, table: Tensor, grid: readonly [number, number]): Tensor {
+function resizedPositions(t: Tape, table: Tensor, grid: readonly [number, number]): Tensor {
   const [, count = 1, width = 1] = table.shape;
   const side = Math.floor(Math.sqrt(count - 1));
   const rows = slice(t, select(t, table, 0), 0, count - 1);
@@ -48,5 +49,22 @@ export function plainEmbeddings(t: Tape, image: Tensor, { width, imageSize }: Dp
     const tokens = add(t, joined, positions);
     t.keep(positions);
     return { tokens, maps: [] };
+  });
+}
+
+/** DPTViTHybridEmbeddings: a BiT's last map is projected to tokens; its first two maps go to the neck. */
+export function hybridEmbeddings(t: Tape, image: Tensor, { width, imageSize }: DptEmbeddingOptions): DptEmbedded {
+  return t.call('embeddings', image, () => {
+    const [batch = 1] = image.shape;
+    const token = t.param(1, 1, width);
+    const side = Math.floor(imageSize / PATCH);
+    const positions = resizedPositions(t, t.param(1, side ** 2 + 1, width), [side, side]);
+    const [first, second, last = image] = hfBit(t, image);
+    const map = conv2d(t, last, { out: width, kernel: 1, bias: true });
+    const patches = transpose(t, flatten(t, map, 2), 1, 2);
+    const joined = concat(t, [expand(t, token, [batch, 1, width]), patches], 1);
+    const tokens = add(t, joined, positions);
+    t.keep(positions, last);
+    return { tokens, maps: [first ?? last, second ?? last] };
   });
 }

@@ -11,7 +11,7 @@ import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';
 import { sizeOf } from './blocks.ts';
 import { fromHeads, hfAttention, toHeads } from './hf-attention.ts';
-import { plainEmbeddings } from './hf-dpt-embeddings.ts';
+import { hybridEmbeddings, plainEmbeddings } from './hf-dpt-embeddings.ts';
 import { type DptNeckOptions, dptNeck } from './hf-dpt-neck.ts';
 import { hfSemanticModel, refuseSingleClass, type SemanticOutput } from './hf-loss.ts';
 import { lookUp, unknownBackbone } from './mmseg-names.ts';
@@ -97,6 +97,15 @@ function requireSquare(image: Tensor): void {
   });
 }
 
+/** The hybrid embeddings check the size of the image. */
+function requireConfigured(image: Tensor, imageSize: number): void {
+  const [height, width] = sizeOf(image);
+  if (height === imageSize && width === imageSize) return;
+  throw new AppError('unsupported-combination', `DPT-Hybrid takes images of ${imageSize}×${imageSize} pixels`, {
+    details: { imageSize, imageHeight: height, imageWidth: width },
+  });
+}
+
 interface Encoded {
   readonly taken: readonly Tensor[];
   readonly held: readonly Tensor[];
@@ -108,7 +117,9 @@ function encode(run: Run, image: Tensor, variant: Variant): Encoded {
   const layer = { heads: variant.heads, attention: w.attention, checkpoint: w.gradientCheckpointing };
   return t.call('dpt', image, () => {
     const imageSize = optionNumber(spec, 'imageSize', 384);
-    const { tokens, maps } = plainEmbeddings(t, image, { width, imageSize });
+    if (variant.hybrid) requireConfigured(image, imageSize);
+    const embed = variant.hybrid ? hybridEmbeddings : plainEmbeddings;
+    const { tokens, maps } = embed(t, image, { width, imageSize });
     const hidden = [tokens];
     for (let index = 0; index < variant.layers; index += 1) hidden.push(vitLayer(t, hidden[index] ?? tokens, layer));
     const last = layerNorm(t, hidden[variant.layers] ?? tokens);

@@ -55,6 +55,7 @@ const REFUSED: readonly (readonly [string, string, Readonly<Record<string, unkno
     { imageHeight: 640 },
   ],
   ['DPT on wide images', 'DPTForSemanticSegmentation("Intel/dpt-large-ade")', { imageWidth: 1024 }],
+  ['DPT-Hybrid at another size', 'DPTForSemanticSegmentation("Intel/dpt-hybrid-midas")', {}],
   ['SAM below 1024', 'SamModel("facebook/sam-vit-base")', {}],
   ['one class in BEiT', 'BeitForSemanticSegmentation("microsoft/beit-base-finetuned-ade-640-640")', { numClasses: 1 }],
 ];
