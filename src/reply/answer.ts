@@ -8,7 +8,7 @@ import { tiersTable } from './blocks/tiers.ts';
 import { tipBlocks } from './blocks/tips.ts';
 import { cardName, cardVerdict, holds, needText, rentText, sizeVerdict } from './blocks/verdict.ts';
 import type { Facts } from './facts.ts';
-import { gib } from './format.ts';
+import { gib, money, significant } from './format.ts';
 import type { Words } from './messages/index.ts';
 import { orderText } from './order.ts';
 import type { Block } from './reply.ts';
@@ -40,7 +40,9 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
   const verdict =
     cards.length === 1 ? fitVerdict(first, recommendation, words) : compareVerdict(cards, recommendation, words);
   const others =
-    cards.length === 1 ? [needText(recommendation.estimate, words)] : cards.map((card) => cardVerdict(card, words));
+    cards.length === 1
+      ? [needText(recommendation.estimate, words), ...runTextOf(first, words)]
+      : cards.map((card) => cardVerdict(card, words));
   return [
     { kind: 'verdict', level: 'main', text: verdict },
     ...[...others, ...beside(cards, recommendation, words)].map(
@@ -48,6 +50,14 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
     ),
     ...supporting(input, recommendation, words),
   ];
+}
+
+/** How long a run of known length takes on the card that was asked about. */
+function runTextOf(card: Fit, words: Words): readonly string[] {
+  if (card.runHours === undefined) return [];
+  const { price, runHours } = card;
+  const cost = price === null ? null : money(runHours * price.amount, price.currency);
+  return [words.answer.verdict.runOn(cardName(card), significant(runHours), cost)];
 }
 
 /** The unrestricted recommendation, where it is another machine than the named ones. */

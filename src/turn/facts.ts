@@ -37,14 +37,20 @@ function slicesNamed({ understanding }: Turn, { catalog }: AnswerPorts): readonl
   return slices ? ['vgpu-does-not-train'] : [];
 }
 
+/** More names than a sentence can hold. */
+const MOST_NAMED = 8;
+
 /** Details as texts, ready for a sentence. */
 export function problemOf({ code, details }: AppError): Problem {
   const unbuilt =
     code === 'unsupported-combination' && details['reason'] === undefined && details['architecture'] !== undefined;
   if (unbuilt) return { code: 'unknown-model', details: { name: nameOf(details) } };
-  const texts = Object.entries(details).map(([name, value]) => [
+  // an encoder that the library does not build is known by its own name
+  const named = code === 'unknown-backbone' && details['name'] === undefined && details['backbone'] !== undefined;
+  const shown = named ? { ...details, name: details['backbone'], nearest: details['known'] ?? '' } : details;
+  const texts = Object.entries(shown).map(([name, value]) => [
     name,
-    Array.isArray(value) ? value.join(', ') : String(value),
+    Array.isArray(value) ? value.slice(0, MOST_NAMED).join(', ') : String(value),
   ]);
   return { code, details: Object.fromEntries(texts) };
 }

@@ -116,7 +116,13 @@ function readChanges(reading: Reading, said: Slots): readonly SlotChange[] {
     (change) => said[change.slot === 'imageSize' ? 'imageHeight' : change.slot] === undefined,
   );
   const budget = said.budget === undefined ? readBudgetChanges(reading.text) : [];
-  return [...relative, ...budget];
+  // who asks for the cheapest way needs no question about a limit
+  const unlimited = said.budget === undefined && said.model !== undefined && says('cheapest', reading.text);
+  return [
+    ...relative,
+    ...budget,
+    ...(unlimited && budget.length === 0 ? [{ slot: 'budget', clear: true } as const] : []),
+  ];
 }
 
 const COMMANDS: readonly (readonly [command: string, cue: Cue])[] = [
@@ -171,7 +177,10 @@ export function understand(message: string, context: UnderstandingContext, catal
   const parts = readParts(reading, context, vocabulary);
   const { artifacts, model, cards, changes, said, slots } = parts;
   const words = artifacts.artifact === null ? reading.text : parts.words;
-  const acceptsDefault = context.asked !== null && slots[context.asked] === undefined && says('acceptsDefault', words);
+  const acceptsDefault =
+    context.asked !== null &&
+    slots[context.asked] === undefined &&
+    (says('acceptsDefault', words) || (context.asked === 'budget' && says('cheapest', words)));
   const startsAfresh = isAfresh(words, said, context);
   const command = commandOf(words, said);
   const locale = localeOf(words, context.locale);

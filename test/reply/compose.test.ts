@@ -181,6 +181,16 @@ describe('other questions', () => {
     );
   });
 
+  test('a run of known length takes its time on the card that was asked about', () => {
+    expect(last('zh', 'cityscapes unet 512 batch 4 50 epoch A10 够吗').fallback).toMatch(
+      /A10 上整个训练约 [\d.]+ 小时、¥[\d.,]+/,
+    );
+  });
+
+  test('a backbone that the library does not build is called by its name', () => {
+    expect(verdict(last('zh', 'deeplabv3+ xception65 512x512 batch 8 预算 12/时'))).toMatch(/xception65/);
+  });
+
   test('why it is this machine', () => {
     expect(last('zh', REQUEST, '为什么').fallback).toMatch(/为什么是 ecs\.gn7i-c16g1\.4xlarge：.*每千步 ¥\d/);
     expect(last('en', 'unet 512x512 bs 4, no budget', 'why').fallback).toMatch(/Why ecs\..*no budget was given/);

@@ -124,6 +124,28 @@ describe('budget', () => {
     'lr 0.01',
   ])('is not in: %s', (text) => expect(read(text).budget).toBeUndefined());
 
+  it.each([
+    ['I have $500 total, want to train segformer b3, bs 16', { amount: 500, currency: 'USD', period: 'total' }],
+    ['segformer b2 512 预算 10', { amount: 10, currency: 'CNY' }],
+    ['unet 512，5000 的预算', { amount: 5000, currency: 'CNY' }],
+  ] as const)('%s', (text, budget) => expect(read(text).budget).toEqual(budget));
+
+  it.each(['budget 10 EUR/hour', '预算 €10/时', '预算 10 日元/时', 'budget £20 an hour'])(
+    'takes no sum of a currency that it cannot convert: %s',
+    (text) => {
+      expect(read(`unet 512x512 batch 4, ${text}`).budget).toBeUndefined();
+      expect(understand(`unet, ${text}`, FRESH, testCatalog()).outOfScope).toContain('other-currency');
+    },
+  );
+
+  it('takes "as cheap as possible" for no limit', () => {
+    const asked = { asked: 'budget', held: { model: 'unet' } } as const;
+    expect(understand('越便宜越好', { ...FRESH, ...asked }, testCatalog()).acceptsDefault).toBe(true);
+    const { changes } = understand('cheapest way to train unet 512 batch 8?', FRESH, testCatalog());
+    expect(changes).toEqual([{ slot: 'budget', clear: true }]);
+    expect(understand('T4 最便宜吧', FRESH, testCatalog()).changes).toEqual([]);
+  });
+
   it.each(['300 美元 一个月', '$300 一个月', '预算 300 美元，1 个月'])(
     'reads no second sum from the period: %s',
     (text) => expect(read(text).budget).toEqual({ amount: 300, currency: 'USD', period: 'month' }),
@@ -240,6 +262,19 @@ describe('how it is trained', () => {
   ])('%s', (text, want) => expect(read(text)).toMatchObject(want));
 });
 
+describe('a failure told beside its run', () => {
+  it('keeps the words behind the sentence of a killed worker', () => {
+    const text = 'DataLoader worker (pid 12345) is killed by signal: Killed. segformer b2 512 batch 16 num_workers 8';
+    expect(read(text)).toMatchObject({ model: 'segformer', imageHeight: 512, batchSize: 16 });
+  });
+
+  it('takes steps that went well for no length of the run', () => {
+    expect(read('前面 3000 步都好好的，然后 OOM，unet 1024 batch 4').iterations).toBeUndefined();
+    expect(read('it ran for 3000 steps, then OOM, unet 1024 batch 4').iterations).toBeUndefined();
+    expect(read('unet 1024 batch 4 训 3000 步').iterations).toBe(3000);
+  });
+});
+
 describe('what is held', () => {
   const held: Slots = {
     model: 'segformer',
@@ -258,6 +293,10 @@ describe('what is held', () => {
     ['2?', { batchSize: 2 }],
     ['1024 呢', { imageHeight: 1024, imageWidth: 1024 }],
     ['sorry, 6', { batchSize: 6 }],
+    ['把 batch 从 8 降到 4', { batchSize: 4 }],
+    ['batch from 8 to 2', { batchSize: 2 }],
+    ['图从 512 改到 640', { imageHeight: 640, imageWidth: 640 }],
+    ['size from 512x512 to 768x768', { imageHeight: 768, imageWidth: 768 }],
   ])('%s', (text, want) => expect(read(text, { held, answered: true })).toEqual(want));
 
   it.each<readonly [string, string]>([

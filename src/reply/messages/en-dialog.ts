@@ -114,6 +114,7 @@ export const enDialog = {
   aside: {
     'other-cloud':
       'Other clouds: the memory figure holds there too, the instances and prices are those of Alibaba Cloud.',
+    'other-currency': 'Budgets are read in CNY and USD only: convert it and tell me again.',
     buying: 'I do not buy for you: ask for the order command and run it yourself.',
   },
   closed: {

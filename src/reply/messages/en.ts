@@ -46,6 +46,8 @@ export const en = {
     overBudget: (budget: string, instance: string, gpu: string, price: string) =>
       `nothing fits into ${budget}; the cheapest way is ${instance}: ${gpu}, ${price}`,
     wholeRun: (hours: string, amount: string) => `the whole run about ${hours}, ${amount}`,
+    runOn: (card: string, hours: string, cost: string | null) =>
+      `the whole run takes about ${hours} h on ${card}${cost === null ? '' : `, ${cost}`}`,
     lasts: (hours: string) => `enough for ${hours} h`,
     unpricedOnly: 'only types without a public price hold it; ask sales, see the table',
     deadline: (hours: string, take: string, takes: string) =>

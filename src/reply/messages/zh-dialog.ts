@@ -95,6 +95,7 @@ export const zhDialog: DialogMessages = {
   },
   aside: {
     'other-cloud': '别家云：显存一样算数，机器和价格这里只有阿里云的。',
+    'other-currency': '预算只认人民币和美元，换算一下再告诉我。',
     buying: '我不替你下单：要下单命令的话说一声，你自己执行。',
   },
   closed: {

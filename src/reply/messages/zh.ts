@@ -43,6 +43,7 @@ export const zh: AnswerMessages = {
     withinBudget: (budget) => `预算 ${budget}${budget.endsWith('）') ? '' : ' '}内`,
     overBudget: (budget, instance, gpu, price) => `预算 ${budget} 不够，最省的是 ${instance}：${gpu}，${price}`,
     wholeRun: (hours, amount) => `跑完约 ${hours}、${amount}`,
+    runOn: (card, hours, cost) => `${card} 上整个训练约 ${hours} 小时${cost === null ? '' : `、${cost}`}`,
     lasts: (hours) => `够用 ${hours} 小时`,
     unpricedOnly: '只有没公开报价的规格放得下，得找销售问价，见下表',
     deadline: (hours, take, takes) => `${hours} 小时内都训不完，预算内最快的也要约 ${takes} 小时：${take}`,
@@ -51,7 +52,7 @@ export const zh: AnswerMessages = {
     nothing: '目录里没有哪一种规格放得下，看看下面能改什么',
     yes: (card, needed, usable, free) => `放得下：${card} 可用 ${usable} GiB，要 ${needed}，还余 ${free} GiB`,
     yesWith: (card, changes, needed, usable) =>
-      `直接跑放不下，${changes}后 ${card} 放得下：要 ${needed}，可用 ${usable} GiB`,
+      `直接跑放不下；${changes}的话，${card} 放得下：要 ${needed}，可用 ${usable} GiB`,
     no: (card, needed, usable, missing) => `放不下：${card} 可用 ${usable} GiB，要 ${needed}，差 ${missing} GiB`,
     tight: '余量很小，落在估算误差之内，最好再留一点',
     better: (card, reason) => `选 ${card}：${reason}`,

@@ -5,9 +5,9 @@ const HOST_WORDS =
   /(?:主机|系统|物理|服务器|机器)内存\s?(?:不够|不足|爆|满|溢出|打满)|内存(?:被)?(?:打满|爆了|爆满|占满|溢出)|\b(?:host|system|cpu) (?:ram|memory) (?:is )?(?:full|exhausted|runs? out|ran out)|进程被(?:kill|杀)|killed$/;
 const CARD = /cuda out of memory|outofmemoryerror|显存|vram|gpu memory/;
 
-/** The rest of its lines holds figures of arrays and processes. */
+/** The rest of its sentence holds figures of arrays and processes. */
 export const HOST_LINES =
-  /(?:unable to allocate|out of memory: killed|killed process|oom[- ]?kill|dataloader worker|bus error|cannot allocate memory|defaultcpuallocator)[^\n]{0,300}/g;
+  /(?:unable to allocate|out of memory: killed|killed process|oom[- ]?kill|dataloader worker|bus error|cannot allocate memory|defaultcpuallocator)(?:[^\n.;]|[.;](?=\S)){0,300}/g;
 
 /** A pasted failure of host memory. */
 export function isHostOom(text: string): boolean {

@@ -1,4 +1,4 @@
-import { type Cue, says } from '../lexicon/lexicon.ts';
+import { type Cue, says, words } from '../lexicon/lexicon.ts';
 
 const TOPICS: readonly { readonly topic: string; readonly cue: Cue }[] = [
   { topic: 'inference', cue: 'inference' },
@@ -7,12 +7,16 @@ const TOPICS: readonly { readonly topic: string; readonly cue: Cue }[] = [
   { topic: 'detection', cue: 'detection' },
   { topic: 'other-cloud', cue: 'otherCloud' },
   { topic: 'buying', cue: 'buying' },
+  { topic: 'other-currency', cue: 'otherCurrency' },
 ];
 
 const CUBE = /(?<![\d.])(\d{2,4})\s?x\s?(\d{2,4})\s?x\s?(\d{2,4})(?!\s?x|\d)/;
 /** "推理阶段" of a training question, or "不只推理". */
 const TRAINS = /(?<!不是|不|not )(?:训练?|train(?:ing)?|fine-?tun(?:e|ing)|微调)(?! ?weights|好的|完的)/;
 const SEGMENTS = /分割|seg(?:ment|former|nex|net)?|-seg\b|mask ?r-?cnn|mask2former|u-?net/;
+
+/** A sum in a currency that is not converted, in words or by its sign. */
+const FOREIGN_SUM = new RegExp(`[€£₩₹] ?\\d|\\d ?[kw]? ?(?:${words('otherCurrency')})`);
 
 /** Three large sides are a volume: 96x96x96. */
 function hasVolume(text: string): boolean {
@@ -26,6 +30,7 @@ function hasVolume(text: string): boolean {
 export function topicsOutOfScope(text: string): readonly string[] {
   return TOPICS.filter(({ topic, cue }) => {
     if (topic === '3d' && hasVolume(text)) return true;
+    if (topic === 'other-currency') return FOREIGN_SUM.test(text);
     if (!says(cue, text)) return false;
     if (topic === 'inference')
       return !TRAINS.test(text) || /not training|不训练|只推理|just inference|inference only/.test(text);

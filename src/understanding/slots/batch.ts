@@ -17,6 +17,8 @@ export const BATCH_WORD =
   '(?<!(?:eval|val|test|valid(?:ation)?|grad)[-_ ]?)(?:(?:mini|micro)?[- _]?batch(?:es)?[- _]?(?:sizes?|sz|siz|szie)?|(?<![a-z])b_?sz?|(?<![a-z])b(?= ?=)|(?<![a-z-])-b|批(?:次)?(?:处理)?(?:的)?(?:大小|量|数|尺寸)?)';
 const LINKS =
   '(?: |[=:是为到开设给改调降加用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|还|已经|目前|现在|才|不能?超过?|最多|至多|最大|不超过|限制|max|大概|about|around|应该){0,10}';
+/** "从 8 降到 4": what is left behind. */
+const LEFT_BEHIND = '(?: ?(?:从|由|from) ?\\d{1,5} ?张? ?(?=[^\\d,;]{0,4}(?:到|成|为|至|to)))?';
 const PER_GPU =
   '(?: ?(?:张图?|images?|imgs?|samples?|pics?|crops?|个样本|个|幅|份|片)? ?(?:是|is )?(?:\\/|per|a|each|on each|每|一) ?(?:一?张?|块)? ?(?:gpu|card|卡|device|显卡|process|worker)s?)';
 
@@ -106,7 +108,10 @@ const RULES: readonly Rule[] = [
     needs: NEEDS_BATCH,
   },
   {
-    pattern: new RegExp(`${BATCH_WORD}${LINKS}${NUMBER}(?! ?(?:gpus?|cards?|张卡|块卡|卡)(?![a-z]))`, 'g'),
+    pattern: new RegExp(
+      `${BATCH_WORD}${LEFT_BEHIND}${LINKS}${NUMBER}(?! ?(?:gpus?|cards?|张卡|块卡|卡)(?![a-z]))`,
+      'g',
+    ),
     rank: 6,
     needs: NEEDS_BATCH,
   },
@@ -124,7 +129,7 @@ const RULES: readonly Rule[] = [
     rank: 6,
   },
   {
-    pattern: /(?<![\d.x])(\d{1,5})\s(?:images? |imgs? )?(?:in )?total(?![a-z])(?! ?(?:budget|cost|epochs?|iter))/g,
+    pattern: /(?<![\d.x$¥])(\d{1,5})\s(?:images? |imgs? )?(?:in )?total(?![a-z])(?! ?(?:budget|cost|epochs?|iter))/g,
     scope: 'total',
     rank: 5,
   },

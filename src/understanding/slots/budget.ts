@@ -36,7 +36,11 @@ const ADVERB_AFTER = ADVERB.map(({ period, cue }) => ({
 }));
 const RUN_NEAR = new RegExp(words('perRun'));
 const BUDGET_BEFORE = new RegExp(`${words('budget')}(?:[^\\d,;!?\\n]{0,8}|[^\\d;!?\\n]{0,3})$`);
-const BUDGET_AFTER = /^ ?(?:块钱?|元)? ?的? ?(?:经费|预算|budget)/;
+/** "512 预算 10": the word belongs to what follows it. */
+const BUDGET_AFTER = /^ ?(?:块钱?|元)? ?的? ?(?:经费|预算|budget)(?![^\d,;\n]{0,4}\d)/;
+/** Sums that nobody here converts. */
+const OTHER_CURRENCY = new RegExp(`^ ?(?:k |w )?(?:${words('otherCurrency')})`);
+const OTHER_SIGN = /(?:[€£₩₹]|eur|gbp|jpy|hkd|欧元|英镑|日元|港币) ?$/;
 const LIMIT_AFTER = new RegExp(`^ ?${words('limit')}`);
 /** The number counts something else. */
 const OTHER_UNIT =
@@ -105,6 +109,7 @@ function nextClause(reading: Reading, found: Found): string {
 
 function isMoney(reading: Reading, found: Found, signs: Signs, context: BudgetContext): boolean {
   const tail = after(reading.rest, found.end, 12);
+  if (OTHER_CURRENCY.test(tail) || OTHER_SIGN.test(before(reading.rest, found.start, 6))) return false;
   if (OTHER_UNIT.test(found.all.endsWith('k') || found.all.endsWith('w') ? tail : tail) && signs.currency === null)
     return false;
   if (OTHER_KEY.test(before(reading.rest, found.start, 8)) && signs.currency === null) return false;

@@ -58,7 +58,8 @@ const MONTHLY_HOURS =
 const DAYS_PER_MONTH = 30;
 
 /** "第 51 步就爆", "at epoch 12", "every 10k iterations": when something happens, not how long the run is. */
-const ORDINAL = /(?:第|每|到|跑了|every|each|at|after|around|by|in|from|till|until|since)\s*(?:epoch |iter |step )?$/;
+const ORDINAL =
+  /(?:第|每|到|跑了|训了|撑了|前面?|已经?|every|ran(?: for)?|each|at|after|around|by|in|from|till|until|since)\s*(?:epoch |iter |step )?$/;
 
 function isLength(reading: Reading, { start }: Found): boolean {
   return !ORDINAL.test(before(reading.text, start, 10));

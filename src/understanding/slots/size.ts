@@ -261,8 +261,12 @@ function readOneSide(reading: Reading): Sizes {
   return Object.assign({}, ...sides);
 }
 
+/** "图从 512 改到 640": what is left behind. */
+const LEFT_BEHIND = /(?:从|由|from) ?\d{2,5}(?: ?x ?\d{2,5})?(?=[^\d,;]{0,6}(?:到|成|为|至|to) ?\d)/g;
+
 /** The size of the training input. Crops win over the original picture, the wanted size over the one that works. */
 export function readSize(reading: Reading, widthFirst: boolean): Sizes {
+  erase(reading, find(reading, LEFT_BEHIND));
   const labelled = readLabelled(reading);
   const shapes = readShapes(reading);
   const candidates = [
