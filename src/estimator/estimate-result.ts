@@ -29,6 +29,7 @@ export interface EstimateBytes {
   readonly validationPeak: number;
 }
 
+/** Part of a training iteration in which the allocated peak falls. */
 export type Phase = 'forward' | 'backward' | 'step';
 
 /** One entry of "what holds memory at the peak"; the entries sum to `bytes.allocatedPeak` exactly. */
@@ -74,6 +75,7 @@ export interface GpuSpec {
   readonly nvlinkGBps: number;
 }
 
+/** What one training run needs on each of its GPUs. Bytes are integers, `relative` is a share of the allocated peak. */
 export interface Estimate {
   readonly workload: Workload;
   readonly model: ModelSpec;

@@ -17,6 +17,7 @@ function peakPhase(replayed: Replay, bytes: EstimateBytes): Phase {
   return replayed.forward.withKernels > replayed.backward.withKernels ? 'forward' : 'backward';
 }
 
+/** A replayed tape, with the bytes and the options of that replay. */
 export interface PeakContext {
   readonly t: Tape;
   readonly loss: Tensor;
@@ -25,7 +26,10 @@ export interface PeakContext {
   readonly options: ReplayOptions;
 }
 
-/** What holds memory at the allocated peak: every byte of it once, largest first. */
+/**
+ * What holds memory at the allocated peak: every byte of it once, largest first. The entries sum to `bytes.allocatedPeak`.
+ * Walks the tape once more, so call it only where the explanation is read.
+ */
 export function holdersAtPeak(context: PeakContext): readonly PeakHolder[] {
   const { bytes, replayed, options } = context;
   const phase = peakPhase(replayed, bytes);

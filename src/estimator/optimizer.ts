@@ -7,13 +7,13 @@ const receiving = (params: readonly Param[]): number =>
 /** State tensors per weight: momentum, or two moments (torch.optim, torch 2.13). */
 const STATES = { sgd: 1, adam: 2, adamw: 2 } as const;
 
-/** Optimizer state exists for parameters that received a gradient; created at the first step. */
+/** Bytes of optimizer state: for parameters that received a gradient; created at the first step. */
 export function optimizerBytes(params: readonly Param[], w: Workload): number {
   return STATES[w.optimizer] * receiving(params);
 }
 
 /**
- * Temporaries of one step. `foreach` works on all weights at once: one copy of them in torch 2 (two for Adam before);
+ * Bytes of temporaries of one step. `foreach` works on all weights at once: one copy of them in torch 2 (two for Adam before);
  * `fused` none; the loop three times the largest tensor. Source: physics.md §3.1 and §6, traced on torch 2.13 and 1.13.
  */
 export function stepBytes(params: readonly Param[], w: Workload): number {

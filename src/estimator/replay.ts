@@ -14,6 +14,7 @@ export interface Replay {
   readonly gradientBytes: number;
 }
 
+/** How gradients meet and stay, and who wants to hear about it. */
 export interface ReplayOptions {
   readonly fanInCopies: boolean;
   readonly residentGradients: boolean;

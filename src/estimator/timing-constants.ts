@@ -25,7 +25,9 @@ export const WINOGRAD_GAIN = 1.67;
  * tensor cores outrun the rest of a chip, the less its caches and registers can feed them (RTX 3090 ×2, V100 ×8, A100 ×16).
  */
 export const TENSOR_SHARE = 0.95;
+/** How fast that share falls with the ratio of the peaks. */
 export const TENSOR_EXPONENT = 0.35;
+/** The most of the tensor peak that any card is given. */
 export const TENSOR_SHARE_LIMIT = 0.9;
 
 /** Passes over the operands of a 16-bit convolution in NCHW: cuDNN converts to channels-last and back. */
@@ -37,8 +39,9 @@ export const LAUNCH_SECONDS = 11.4e-6;
 /** Decode and augmentation of one core, in megapixels of crop a second: a planning figure (guides: 8 cores a GPU), 2026-11. */
 export const DECODE_MEGAPIXELS_PER_CORE_SECOND = 8;
 
-/** Bus bandwidth of an all-reduce over PCIe without peer access, and the most that NVLink gives one, GB/s (NCCL tests, 2026-11). */
+/** Bus bandwidth of an all-reduce over PCIe without peer access, GB/s (NCCL tests, 2026-11). */
 export const PCIE_BUS_GBPS = 6;
+/** The most that NVLink gives an all-reduce, GB/s (NCCL tests, 2026-11). */
 export const NVLINK_BUS_LIMIT_GBPS = 150;
 
 /** The stated range is the middle divided and multiplied by this: it held 86 % of the fitted rows. */

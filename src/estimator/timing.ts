@@ -16,6 +16,7 @@ import {
   WINOGRAD_GAIN,
 } from './timing-constants.ts';
 
+/** What a run's time depends on beside workload and card. */
 export interface TimingOptions {
   /** Cores that decode and augment for one GPU; absent: never the bound. */
   readonly vcpusPerGpu?: number;

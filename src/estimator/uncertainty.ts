@@ -1,5 +1,6 @@
 import type { Workload } from './workload.ts';
 
+/** How far the allocated peak may be off, and why. */
 export interface Uncertainty {
   /** Relative, of the allocated peak. */
   readonly relative: number;

@@ -9,6 +9,7 @@ export type Implementation =
   | 'milesial'
   | 'original';
 
+/** A constructor argument as JSON holds it. */
 export type OptionValue = string | number | boolean | null | readonly number[];
 
 /**
@@ -25,11 +26,17 @@ export interface ModelSpec {
   readonly options: Readonly<Record<string, OptionValue>>;
 }
 
+/** Type of activations: full precision, or autocast to a 16-bit type over fp32 master weights. */
 export type Precision = 'fp32' | 'fp16' | 'bf16';
+/** `sgd` has momentum; `adam` and `adamw` two moments. */
 export type OptimizerName = 'sgd' | 'adam' | 'adamw';
+/** Implementation of the step in torch: `foreach` is its default on CUDA. */
 export type OptimizerStep = 'foreach' | 'fused' | 'for-loop';
+/** Loss on the logits; a sum where two are named. Libraries with a loss of their own ignore it. */
 export type LossName = 'cross-entropy' | 'dice' | 'bce' | 'cross-entropy+dice' | 'dice+bce';
+/** Scores as a matrix, or `scaled_dot_product_attention`. */
 export type AttentionKind = 'eager' | 'sdpa';
+/** Normalisation in place of the model's own: trained batch norm, frozen batch norm, or none. */
 export type NormKind = 'batch' | 'frozen' | 'none';
 
 /** One training run on one GPU of a data-parallel group. Every field is set; `assumed` in the estimate names the defaults. */
