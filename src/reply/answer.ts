@@ -8,7 +8,7 @@ import { tiersTable } from './blocks/tiers.ts';
 import { tipBlocks } from './blocks/tips.ts';
 import { cardName, cardVerdict, holds, needText, rentText, sizeVerdict } from './blocks/verdict.ts';
 import type { Facts } from './facts.ts';
-import { gib, money, significant } from './format.ts';
+import { gib, money, range, significant } from './format.ts';
 import type { Words } from './messages/index.ts';
 import { orderText } from './order.ts';
 import type { Block } from './reply.ts';
@@ -42,7 +42,7 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
   const others =
     cards.length === 1
       ? [needText(recommendation.estimate, words), ...runTextOf(first, words)]
-      : cards.map((card) => cardVerdict(card, words));
+      : cards.map((card) => comparedText(card, words));
   return [
     { kind: 'verdict', level: 'main', text: verdict },
     ...[...others, ...beside(cards, recommendation, words)].map(
@@ -50,6 +50,15 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
     ),
     ...supporting(input, recommendation, words),
   ];
+}
+
+/** A card of a comparison: whether it holds it, how fast it is and what 1,000 steps cost. */
+function comparedText(card: Fit, words: Words): string {
+  const verdict = cardVerdict(card, words);
+  if (card.secondsPerIteration === null) return verdict;
+  const { price, costPerThousandIterations: thousand } = card;
+  const cost = price === null || thousand === null ? null : money(thousand, price.currency);
+  return words.answer.verdict.paced(verdict, range(...card.secondsPerIteration), cost);
 }
 
 /** How long a run of known length takes on the card that was asked about. */

@@ -123,6 +123,16 @@ describe('other questions', () => {
     expect(find(reply, 'note').text).toMatch(/\d{4}-\d{2}-\d{2}/);
   });
 
+  test('two cards side by side, with their pace and cost', () => {
+    const reply = last('zh', 'A10 和 V100 32G 训 deeplabv3+ r101 769x769 batch 4 哪个快');
+    const lines = reply.blocks.flatMap((block) => (block.kind === 'text' ? [block.text] : []));
+    expect(lines.filter((line) => /每步 [\d.–]+ 秒，千步 ¥[\d.]+$/.test(line))).toHaveLength(2);
+  });
+
+  test('spot without a known price says what it was judged at', () => {
+    expect(find(last('zh', 'segformer b2 512x512 batch 8 抢占式 预算 20/时'), 'note').text).toContain('没有抢占式的价');
+  });
+
   test('two networks side by side', () => {
     const reply = last('zh', 'unet 和 segformer b2 哪个省显存 512 bs 4');
     expect(verdict(reply)).toContain('更省');

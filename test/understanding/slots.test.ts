@@ -29,6 +29,9 @@ describe('image size', () => {
     ['x1024', { imageHeight: 1024, imageWidth: 1024 }],
     ['640的图', { imageHeight: 640, imageWidth: 640 }],
     ['imgsz=640', { imageHeight: 640, imageWidth: 640 }],
+    ['~4000x3000 images tiled to 1024', { imageHeight: 1024, imageWidth: 1024 }],
+    ['4000x3000 pictures cut into 512 tiles', { imageHeight: 512, imageWidth: 512 }],
+    ['python train.py --img 640 --batch 16', { imageHeight: 640, imageWidth: 640, batchSize: 16 }],
     ['原图4000x3000，裁成 768', { imageHeight: 768, imageWidth: 768 }],
     ['images are 2048x1024, crops of 512', { imageHeight: 512, imageWidth: 512 }],
     ['1022✘767', { imageHeight: 1022, imageWidth: 767 }],
@@ -126,6 +129,8 @@ describe('budget', () => {
 
   it.each([
     ['I have $500 total, want to train segformer b3, bs 16', { amount: 500, currency: 'USD', period: 'total' }],
+    ['预算 1 块钱一小时 unet 512 batch 4', { amount: 1, currency: 'CNY', period: 'hour' }],
+    ['包年包月 unet 512 batch 4 一个月多少钱', undefined],
     ['segformer b2 512 预算 10', { amount: 10, currency: 'CNY' }],
     ['unet 512，5000 的预算', { amount: 5000, currency: 'CNY' }],
   ] as const)('%s', (text, budget) => expect(read(text).budget).toEqual(budget));
@@ -222,6 +227,7 @@ describe('how it is trained', () => {
   it.each<Row>([
     ['UNet(base_channels=32)', { baseChannels: 32 }],
     ['unet 从 32 通道开始，单通道输入', { baseChannels: 32, inputChannels: 1 }],
+    ['unet, 6 classes, RGB+NIR', { inputChannels: 4, numClasses: 6 }],
     ['unet 首层通道 16', { baseChannels: 16 }],
     ['unet starting at 32 channels, 4 bands', { baseChannels: 32, inputChannels: 4 }],
     ['unet 通道 32-64-128-256', { baseChannels: 32 }],
@@ -294,6 +300,7 @@ describe('what is held', () => {
     ['1024 呢', { imageHeight: 1024, imageWidth: 1024 }],
     ['sorry, 6', { batchSize: 6 }],
     ['把 batch 从 8 降到 4', { batchSize: 4 }],
+    ['batch 从 8 改 2', { batchSize: 2 }],
     ['batch from 8 to 2', { batchSize: 2 }],
     ['图从 512 改到 640', { imageHeight: 640, imageWidth: 640 }],
     ['size from 512x512 to 768x768', { imageHeight: 768, imageWidth: 768 }],

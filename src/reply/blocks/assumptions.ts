@@ -73,7 +73,8 @@ function priceTexts({ recommendation }: Assumed, words: Words): readonly string[
   if (price == null) return [];
   const text = words.answer.assumed;
   const fellBack = recommendation?.priceBasis.fellBack === true ? [words.answer.verdict.fellBack] : [];
-  return [text.prices(price.checkedOn, price.region), ...(price.observed ? [text.observed] : []), ...fellBack];
+  const spot = recommendation?.recommended?.notes.includes('spot-price-unknown') === true ? [text.spot] : [];
+  return [text.prices(price.checkedOn, price.region), ...spot, ...(price.observed ? [text.observed] : []), ...fellBack];
 }
 
 /** A period that was not said. */

@@ -46,6 +46,8 @@ export const en = {
     overBudget: (budget: string, instance: string, gpu: string, price: string) =>
       `nothing fits into ${budget}; the cheapest way is ${instance}: ${gpu}, ${price}`,
     wholeRun: (hours: string, amount: string) => `the whole run about ${hours}, ${amount}`,
+    paced: (verdict: string, seconds: string, cost: string | null) =>
+      `${verdict}; ${seconds} s per step${cost === null ? '' : `, ${cost} per 1,000`}`,
     runOn: (card: string, hours: string, cost: string | null) =>
       `the whole run takes about ${hours} h on ${card}${cost === null ? '' : `, ${cost}`}`,
     lasts: (hours: string) => `enough for ${hours} h`,
@@ -198,6 +200,7 @@ export const en = {
       torch: (value: string) => `torch ${value}`,
     },
     prices: (date: string, region: string) => `prices of ${date}, ${region}`,
+    spot: 'no spot price known, judged at the pay-as-you-go price',
     observed: 'one observed quotation',
     uncertainty: (percent: string) => `± ${percent}`,
     rate: (rate: string) => `1 USD = ${rate} CNY (planning rate)`,

@@ -1,5 +1,5 @@
 import { type Cue, words } from '../lexicon/lexicon.ts';
-import { after, before, clauseOf, erase, type Found, find, type Reading } from '../reading.ts';
+import { after, before, clauseOf, erase, FILLER, type Found, find, type Reading } from '../reading.ts';
 import type { Budget, SlotChange } from '../understanding.ts';
 
 const CURRENCY_BEFORE = /(¥|rmb|cny|人民币) ?$|(\$|usd|us\$|美元) ?$/;
@@ -27,7 +27,7 @@ const PERIOD_AFTER = UNIT.map(({ period, cue }) => ({
 const PERIOD_BEFORE = UNIT.map(({ period, cue }) => ({
   period,
   pattern: new RegExp(
-    `(?:${EACH} ?${words(cue)}|${words(ADVERB.find((one) => one.period === period)?.cue ?? 'hourly')}${period === 'month' ? '|(?<![个\\d])月' : ''})[^\\d,;!?]{0,12}$`,
+    `(?:${EACH} ?${words(cue)}|${words(ADVERB.find((one) => one.period === period)?.cue ?? 'hourly')}${period === 'month' ? '|(?<![个\\d])月' : ''})[^\\d,;!?${FILLER}]{0,12}$`,
   ),
 }));
 const ADVERB_AFTER = ADVERB.map(({ period, cue }) => ({

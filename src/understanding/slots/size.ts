@@ -181,7 +181,7 @@ function readPairs(reading: Reading, widthFirst: boolean): readonly Candidate<Si
 }
 
 const CROP_WORDS =
-  '(?:crop(?:s|ped)?(?:[_ -]?size)?|img[_ -]?(?:size|sz)|imgsz|imgsize|image[_ -]?size|input[_ -]?(?:size|shape)?|resolution|res|size|patch(?:es)?(?:[_ -]?size)?|tiles?(?:[_ -]?size)?|resiz(?:e|ed)(?: to)?|裁剪?(?:成|到|为)?|切(?:成|片)?|尺寸|分辨率|输入(?:尺寸|大小|图)?|图片?(?:像)?(?:大小|尺寸|分辨率)?|大小|边长|训练用?|train(?:ing|ed)?(?: at| on| with)?)';
+  '(?:crop(?:s|ped)?(?:[_ -]?size)?|img[_ -]?(?:size|sz)|imgsz|imgsize|image[_ -]?size|input[_ -]?(?:size|shape)?|resolution|res|size|patch(?:es)?(?:[_ -]?size)?|tiles?(?:[_ -]?size)?|(?:tiled|cut|chopped|split|sliced)(?: (?:in|up))?(?= ?to)|--img|resiz(?:e|ed)(?: to)?|裁剪?(?:成|到|为)?|切(?:成|片)?|尺寸|分辨率|输入(?:尺寸|大小|图)?|图片?(?:像)?(?:大小|尺寸|分辨率)?|大小|边长|训练用?|train(?:ing|ed)?(?: at| on| with)?)';
 const LINKS =
   ' ?(?:都|也|改|设|换|要|用|想)? ?(?:is|are|was|of|at|to|=|:|是|为|成|到|用|改成|换成|改为|改到|设成|设为|降到|放大到|缩到|缩小到|提到|加到|调到|从)? ?';
 const SINGLES: readonly {

@@ -159,7 +159,7 @@ const CHANNEL_RULES: readonly { readonly pattern: RegExp; readonly channels?: nu
   { pattern: /(?<![\d.])(\d{1,3}) ?(?:个)? ?(?:通道|波段)/g },
   { pattern: /(?:通道|波段)(?:数)? ?(?:是|为|=|:)? ?(\d{1,3})(?!\d)/g },
   { pattern: /灰度图?|单通道|gr[ae]yscale|single[- ]channel/g, channels: 1 },
-  { pattern: /\brgb-?d\b/g, channels: 4 },
+  { pattern: /\brgb ?[-+]? ?(?:d|n|nir|ir|depth)\b/g, channels: 4 },
 ];
 
 function readChannels(reading: Reading): number | null {
