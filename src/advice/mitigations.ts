@@ -11,6 +11,8 @@ export interface Mitigated {
   readonly estimate: Estimate;
   readonly changes: readonly Change[];
   readonly neededGiB: number;
+  /** The same on this card before any change. */
+  readonly asIsGiB: number;
   readonly fits: boolean;
 }
 
@@ -63,12 +65,14 @@ function withMicroBatch(workload: Workload, original: Workload, microBatch: numb
  */
 export function mitigate(estimate: EstimateOf, asked: Workload, gpu: GpuSpec): Mitigated {
   const limit = usableGiB(gpu);
+  const start = forCard(asked, gpu);
+  const asIs = estimate(start);
+  const asIsGiB = neededGiB(asIs);
   const judge = (workload: Workload, made: Estimate, changes: readonly Change[]): Mitigated => {
     const needed = neededGiB(made);
-    return { workload, estimate: made, changes, neededGiB: needed, fits: needed <= limit };
+    return { workload, estimate: made, changes, neededGiB: needed, asIsGiB, fits: needed <= limit };
   };
-  const start = forCard(asked, gpu);
-  let best = judge(start, estimate(start), []);
+  let best = judge(start, asIs, []);
   const attempt = (step: Step | undefined): void => {
     if (best.fits || step === undefined) return;
     const workload = forCard(step.workload, gpu);

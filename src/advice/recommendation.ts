@@ -57,6 +57,8 @@ export interface Fit {
   readonly usableGiB: number;
   /** Left side of the feasibility formula after the changes. */
   readonly neededGiB: number;
+  /** The same before the changes; absent where there are none. */
+  readonly asIsGiB?: number;
   readonly changes: readonly Change[];
   readonly price: Price | null;
   readonly budgetCost: {

@@ -41,7 +41,7 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
     cards.length === 1 ? fitVerdict(first, recommendation, words) : compareVerdict(cards, recommendation, words);
   const others =
     cards.length === 1
-      ? [needText(recommendation.estimate, words), ...runTextOf(first, words)]
+      ? [needText(recommendation.estimate, words), ...notRented(first, input, words), ...runTextOf(first, words)]
       : cards.map((card) => comparedText(card, words));
   return [
     { kind: 'verdict', level: 'main', text: verdict },
@@ -59,6 +59,14 @@ function comparedText(card: Fit, words: Words): string {
   const { price, costPerThousandIterations: thousand } = card;
   const cost = price === null || thousand === null ? null : money(thousand, price.currency);
   return words.answer.verdict.paced(verdict, range(...card.secondsPerIteration), cost);
+}
+
+/** A card that was named as if it could be rented, and cannot. */
+function notRented(card: Fit, { slots }: AnswerInput, words: Words): readonly string[] {
+  const named = slots.gpu !== undefined && 'name' in slots.gpu;
+  return slots.owned === true || !named || card.tier !== null || card.instanceType !== null
+    ? []
+    : [words.answer.verdict.notRented(card.gpu)];
 }
 
 /** How long a run of known length takes on the card that was asked about. */

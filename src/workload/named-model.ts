@@ -91,6 +91,10 @@ function libraryOf(text: string | null | undefined): Implementation | undefined 
 /** A backbone by any of its names, canonical and as the encoder of segmentation_models_pytorch. */
 function backboneOf(text: string): { backbone: string; encoder?: string } {
   const { backbone, encoder } = parseModelName(text) ?? {};
+  // a canonical name whose parts are names too ("r50-vit-b/16") stands for itself
+  if (backbone !== text && builtInModels().rows.some(({ backbones }) => backbones.includes(text))) {
+    return { backbone: text };
+  }
   return encoder === undefined ? { backbone: backbone ?? text } : { backbone: backbone ?? text, encoder };
 }
 

@@ -222,6 +222,22 @@ describe('other questions', () => {
     }
   });
 
+  test('what does not fit as it is shows what it needs on that very card', () => {
+    const text = verdict(last('zh', '我有 4 张 2080ti 训 upernet swin-b 512 每卡 4'));
+    const [, asIs = '0', usable = '0'] = /这张卡上要 ([\d.]+) GiB，可用 ([\d.]+) GiB/.exec(text) ?? [];
+    expect(Number(usable)).toBeGreaterThan(0);
+    expect(Number(asIs)).toBeGreaterThan(Number(usable));
+  });
+
+  test('a card that cannot be rented is said to be none, unless it is owned', () => {
+    expect(last('zh', 'unet 512x512 batch 4 预算 10 元/小时，H100 有吗').fallback).toContain('租不到 H100');
+    expect(last('zh', '我有一张 3090，unet 512x512 batch 4 够吗').fallback).not.toContain('租不到');
+  });
+
+  test('a network with a backbone of two names is held and answered', () => {
+    expect(verdict(last('zh', 'transunet 224 batch 24 2类 预算 12/时'))).toMatch(/^需要 /);
+  });
+
   test('a number of GPUs that nobody sells comes with the next one that is sold', () => {
     expect(last('zh', '3 卡 A10 训 unet 512x512 batch 4').fallback).toMatch(/没有 3 卡的规格，往上一档：推荐 ecs\./);
   });

@@ -150,6 +150,7 @@ function bareFit({ card, mitigated }: Scene): Omit<Fit, 'status' | 'notes'> {
     gpus: mitigated.workload.gpus,
     usableGiB: usableGiB(card.spec),
     neededGiB: mitigated.neededGiB,
+    ...(mitigated.changes.length === 0 ? {} : { asIsGiB: mitigated.asIsGiB }),
     changes: mitigated.changes,
     price: null,
     budgetCost: null,

@@ -73,7 +73,10 @@ export function cardVerdict(fit: Fit, words: Words): string {
   const usable = gibNumber(fit.usableGiB);
   const spare = gibNumber(Math.abs(fit.usableGiB - fit.neededGiB));
   if (!holds(fit)) return text.no(card, needed, usable, spare);
-  if (fit.changes.length > 0) return text.yesWith(card, changesText(fit.changes, words), needed, usable);
+  if (fit.changes.length > 0) {
+    const asIs = gibOf(fit.asIsGiB ?? fit.neededGiB);
+    return text.yesWith(card, { asIs, changes: changesText(fit.changes, words), needed, usable });
+  }
   return text.yes(card, needed, usable, spare);
 }
 

@@ -48,6 +48,7 @@ export const en = {
     wholeRun: (hours: string, amount: string) => `the whole run about ${hours}, ${amount}`,
     paced: (verdict: string, seconds: string, cost: string | null) =>
       `${verdict}; ${seconds} s per step${cost === null ? '' : `, ${cost} per 1,000`}`,
+    notRented: (card: string) => `No listed instance type has ${card}: judged as a card of your own.`,
     runOn: (card: string, hours: string, cost: string | null) =>
       `the whole run takes about ${hours} h on ${card}${cost === null ? '' : `, ${cost}`}`,
     lasts: (hours: string) => `enough for ${hours} h`,
@@ -59,8 +60,8 @@ export const en = {
     nothing: 'no single type in the catalogue holds it, see what to change',
     yes: (card: string, needed: string, usable: string, free: string) =>
       `Yes, it fits on ${card}: ${needed} of ${usable} GiB, ${free} GiB to spare`,
-    yesWith: (card: string, changes: string, needed: string, usable: string) =>
-      `Not as it is, but with ${changes} it fits on ${card}: ${needed} of ${usable} GiB`,
+    yesWith: (card: string, figures: { asIs: string; changes: string; needed: string; usable: string }) =>
+      `Not as it is (${figures.asIs} on this card, it has ${figures.usable} GiB), but with ${figures.changes} it fits on ${card}: ${figures.needed}`,
     no: (card: string, needed: string, usable: string, missing: string) =>
       `No, it does not fit on ${card}: needs ${needed}, has ${usable} GiB, ${missing} GiB short`,
     tight: 'tight: within the uncertainty of the estimate, keep something in hand',

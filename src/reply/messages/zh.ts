@@ -44,6 +44,7 @@ export const zh: AnswerMessages = {
     overBudget: (budget, instance, gpu, price) => `预算 ${budget} 不够，最省的是 ${instance}：${gpu}，${price}`,
     wholeRun: (hours, amount) => `跑完约 ${hours}、${amount}`,
     paced: (verdict, seconds, cost) => `${verdict}；每步 ${seconds} 秒${cost === null ? '' : `，千步 ${cost}`}`,
+    notRented: (card) => `阿里云公开的规格里租不到 ${card}，按你手上有这张卡来算。`,
     runOn: (card, hours, cost) => `${card} 上整个训练约 ${hours} 小时${cost === null ? '' : `、${cost}`}`,
     lasts: (hours) => `够用 ${hours} 小时`,
     unpricedOnly: '只有没公开报价的规格放得下，得找销售问价，见下表',
@@ -52,8 +53,8 @@ export const zh: AnswerMessages = {
     fellBack: '实时价格没查到，用的是旧价',
     nothing: '目录里没有哪一种规格放得下，看看下面能改什么',
     yes: (card, needed, usable, free) => `放得下：${card} 可用 ${usable} GiB，要 ${needed}，还余 ${free} GiB`,
-    yesWith: (card, changes, needed, usable) =>
-      `直接跑放不下；${changes}的话，${card} 放得下：要 ${needed}，可用 ${usable} GiB`,
+    yesWith: (card, { asIs, changes, needed, usable }) =>
+      `直接跑放不下（这张卡上要 ${asIs}，可用 ${usable} GiB）；${changes}的话，${card} 放得下：要 ${needed}`,
     no: (card, needed, usable, missing) => `放不下：${card} 可用 ${usable} GiB，要 ${needed}，差 ${missing} GiB`,
     tight: '余量很小，落在估算误差之内，最好再留一点',
     better: (card, reason) => `选 ${card}：${reason}`,
