@@ -73,10 +73,9 @@ function markReachable(t: Tape, root: Node): void {
   for (let index = root.index; index >= 0; index -= 1) {
     const node = t.nodes[index];
     if (node?.reachable !== true) continue;
-    for (const { edge } of node.inputs) {
-      if (edge === null) continue;
-      if (edge instanceof Param) edge.pending += 1;
-      else edge.reachable = true;
+    for (const input of node.inputs) {
+      if (input.node !== null) input.node.reachable = true;
+      else if (input.param?.trainable === true) input.param.pending += 1;
     }
   }
 }
@@ -113,7 +112,9 @@ function extendDeadGraph(node: Node): void {
 }
 
 function heldBytes(t: Tape): number {
-  return t.storages.reduce((sum, storage) => (storage.holders > 0 ? sum + storage.bytes : sum), 0);
+  let bytes = 0;
+  for (const storage of t.storages) if (storage.holders > 0) bytes += storage.bytes;
+  return bytes;
 }
 
 function scanForward(t: Tape): Peak {

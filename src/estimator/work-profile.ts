@@ -8,19 +8,13 @@ export function workProfile(
   run: { bytes: EstimateBytes; images: number },
 ): WorkProfile {
   const { bytes } = run;
-  const groups = new Map<string, Growing>();
-  for (const [index, kind] of t.workKinds.entries()) {
-    const precision = t.workHalf[index] === true ? 'half' : 'fp32';
+  const groups = new Groups();
+  for (let index = 0; index < t.workKinds.length; index += 1) {
     const macs = t.workMacs[index] ?? 0;
     const moved = t.workBytes[index] ?? 0;
     const products = t.workProducts[index] ?? 0;
     const intensity = macs === 0 ? 0 : Math.round(Math.log2(macs / moved));
-    const key = `${kind}/${precision}/${intensity}`;
-    let group = groups.get(key);
-    if (group === undefined) {
-      group = { kind, precision, count: 0, macs: 0, bytes: 0, backwardMacs: 0, backwardBytes: 0 };
-      groups.set(key, group);
-    }
+    const group = groups.find(t.workKinds[index] ?? 'pointwise', t.workHalf[index] === true, intensity);
     group.count += 1;
     group.macs += macs;
     group.bytes += moved;
@@ -28,7 +22,7 @@ export function workProfile(
     group.backwardBytes += products * moved;
   }
   return {
-    groups: [...groups.values()],
+    groups: groups.list,
     launches: t.workKinds.length,
     waitingLaunches: t.waitingLaunches,
     optimizerBytes: 4 * bytes.optimizerState + 3 * bytes.parameters,
@@ -38,3 +32,26 @@ export function workProfile(
 }
 
 type Growing = { -readonly [Field in keyof WorkGroup]: WorkGroup[Field] };
+
+/** Groups in the order of their first operation. */
+class Groups {
+  readonly list: Growing[] = [];
+  /** By kind, then intensity and precision as one number. */
+  private readonly known = new Map<WorkGroup['kind'], Map<number, Growing>>();
+
+  find(kind: WorkGroup['kind'], half: boolean, intensity: number): Growing {
+    let alike = this.known.get(kind);
+    if (alike === undefined) {
+      alike = new Map();
+      this.known.set(kind, alike);
+    }
+    const key = 2 * intensity + (half ? 1 : 0);
+    const known = alike.get(key);
+    if (known !== undefined) return known;
+    const precision = half ? 'half' : 'fp32';
+    const group: Growing = { kind, precision, count: 0, macs: 0, bytes: 0, backwardMacs: 0, backwardBytes: 0 };
+    alike.set(key, group);
+    this.list.push(group);
+    return group;
+  }
+}

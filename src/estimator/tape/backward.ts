@@ -1,4 +1,4 @@
-import { hold, isDenseSlice } from './backward-rules.ts';
+import { adopt, firstReachable, hold, isDenseSlice } from './backward-rules.ts';
 import type { BackwardOptions, Peak } from './backward-types.ts';
 import {
   type DType,
@@ -27,7 +27,10 @@ export class BackwardWalk implements GradientWalk {
   private marks = 0;
   private kernel = 0;
   private node: Node | null = null;
-  private readonly emitted: { index: number; grad: Grad }[] = [];
+  /** Gradients that the current rule handed on; the lists are reused from node to node. */
+  private readonly emittedInputs: number[] = [];
+  private readonly emittedGrads: Grad[] = [];
+  private emitted = 0;
   private readonly tape: Tape;
   private readonly options: BackwardOptions;
 
@@ -46,17 +49,24 @@ export class BackwardWalk implements GradientWalk {
   /** Runs from the loss; false when stopped at `stopAt`. */
   run(root: Node): boolean {
     try {
-      root.grads = root.outputs.map((output) => this.fresh(output.shape, output.dtype));
-      const held = root.grads.map((grad) => (grad === undefined ? undefined : this.share(grad)));
-      for (let index = this.tape.nodes.length - 1; index >= 0; index -= 1) {
-        const node = this.tape.nodes[index];
-        if (node?.reachable === true) this.process(node);
-      }
-      for (const grad of held) if (grad !== undefined) this.release(grad.buffer);
+      const held: Grad[] = [];
+      for (const output of root.outputs) held.push(this.fresh(output.shape, output.dtype));
+      root.grads = [...held];
+      for (const grad of held) this.share(grad);
+      this.processAll();
+      for (const grad of held) this.release(grad.buffer);
       return true;
     } catch (error) {
       if (error instanceof Stop) return false;
       throw error;
+    }
+  }
+
+  private processAll(): void {
+    const { nodes } = this.tape;
+    for (let index = nodes.length - 1; index >= 0; index -= 1) {
+      const node = nodes[index];
+      if (node?.reachable === true) this.process(node);
     }
   }
 
@@ -73,10 +83,18 @@ export class BackwardWalk implements GradientWalk {
       for (const grad of grads) if (grad !== undefined) this.release(grad.buffer);
     }
     for (const storage of node.saved) this.releaseStorage(storage);
-    const delivered = this.emitted.splice(0);
-    if (node.region?.reentrant == null) this.leaveRegion(node);
-    for (const { index, grad } of delivered) this.deliver(node, index, grad);
-    if (node.region?.reentrant != null) this.leaveRegion(node);
+    const reentrant = node.region !== null && node.region.reentrant !== null;
+    if (!reentrant) this.leaveRegion(node);
+    this.deliverAll(node);
+    if (reentrant) this.leaveRegion(node);
+  }
+
+  private deliverAll(node: Node): void {
+    for (let at = 0; at < this.emitted; at += 1) {
+      const grad = this.emittedGrads[at];
+      if (grad !== undefined) this.deliver(node, this.emittedInputs[at] ?? 0, grad);
+    }
+    this.emitted = 0;
   }
 
   private deliver(node: Node, index: number, grad: Grad): void {
@@ -92,7 +110,7 @@ export class BackwardWalk implements GradientWalk {
       if (edge.pending === 0) this.accumulate(edge);
       return;
     }
-    edge.grads ??= new Array<Grad | undefined>(edge.outputs.length).fill(undefined);
+    edge.grads ??= edge.outputs.length === 1 ? [undefined] : edge.outputs.map(() => undefined);
     const present = edge.grads[input.slot];
     edge.grads[input.slot] = present === undefined ? grad : this.sum(present, grad, input);
   }
@@ -160,7 +178,7 @@ export class BackwardWalk implements GradientWalk {
 
   share(grad: Grad, view?: { strides: readonly number[] | null; whole: boolean }): Grad {
     grad.buffer.refs += 1;
-    return view === undefined ? grad : { buffer: grad.buffer, ...view };
+    return view === undefined ? grad : { buffer: grad.buffer, strides: view.strides, whole: view.whole };
   }
 
   release(buffer: GradBuffer): void {
@@ -178,7 +196,9 @@ export class BackwardWalk implements GradientWalk {
   }
 
   emit(index: number, grad: Grad): void {
-    this.emitted.push({ index, grad });
+    this.emittedInputs[this.emitted] = index;
+    this.emittedGrads[this.emitted] = grad;
+    this.emitted += 1;
   }
 
   drop(grad: Grad): void {
@@ -214,7 +234,7 @@ export class BackwardWalk implements GradientWalk {
   /** Inputs of a region are kept until its last node is done. */
   private leaveRegion(node: Node): void {
     let { region } = node;
-    while (region !== null && node.index === this.firstReachable(region)) {
+    while (region !== null && node.index === firstReachable(this.tape.nodes, region)) {
       for (const input of region.inputs) this.releaseStorage(input);
       this.leaveReentrant(region);
       region = region.parent;
@@ -227,19 +247,12 @@ export class BackwardWalk implements GradientWalk {
     for (const gradient of reentrant.gradients.splice(0)) this.release(gradient);
   }
 
-  private firstReachable(region: Region): number {
-    for (let index = region.firstNode; index < region.lastNode; index += 1) {
-      if (this.tape.nodes[index]?.reachable === true) return index;
-    }
-    return -1;
-  }
-
   /** Runs the operations of a region again; what its nodes saved is alive afterwards. */
   private replay(region: Region, grads: Node['grads']): void {
     if (region.replayed) return;
     if (region.parent !== null) this.replay(region.parent, grads);
     region.replayed = true;
-    const stop = this.adopt(region);
+    const stop = adopt(this.tape.nodes, region);
     if (region.reentrant !== null) this.holdReentrant(region.reentrant, region, grads);
     this.rerun(region, region.reentrant === null ? stop : region.lastOperation);
   }
@@ -272,24 +285,5 @@ export class BackwardWalk implements GradientWalk {
         this.options.log?.freed(storage);
       }
     }
-  }
-
-  /** Adds the holders that exist after a replay; returns the operation at which it stops early. */
-  private adopt(region: Region): number {
-    let stop = region.firstOperation - 1;
-    const inner = new Set<Region>();
-    for (let index = region.firstNode; index < region.lastNode; index += 1) {
-      const node = this.tape.nodes[index];
-      if (node === undefined || !node.reachable || node.region === null) continue;
-      if (node.region === region) {
-        for (const storage of node.saved) hold(storage, region);
-        if (node.saved.length > 0) stop = node.at;
-      } else if (node.region.parent === region) inner.add(node.region);
-    }
-    for (const child of inner) {
-      for (const input of child.inputs) hold(input, region);
-      stop = Math.max(stop, child.lastOperation);
-    }
-    return stop;
   }
 }

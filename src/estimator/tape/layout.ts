@@ -28,14 +28,23 @@ export function normalStrides(shape: readonly number[], strides: readonly number
 /** Whether the elements fill their memory without gaps or overlap (in any order of axes). */
 export function isDense(shape: readonly number[], strides: readonly number[] | null): boolean {
   if (strides === null) return true;
-  const axes = shape.map((side, axis) => ({ side, stride: strides[axis] ?? 0 })).filter(({ side }) => side !== 1);
-  axes.sort((a, b) => a.stride - b.stride);
-  let step = 1;
-  for (const { side, stride } of axes) {
-    if (stride !== step) return false;
+  let left = shape.reduce((count, side) => (side === 1 ? count : count + 1), 0);
+  // Without gaps every next axis starts where the ones so far end, so following the steps visits each axis once.
+  for (let step = 1; left > 0; left -= 1) {
+    const side = sideOfStep(shape, strides, step);
+    if (side < 0) return false;
     step *= side;
   }
   return true;
+}
+
+/** Side of the axis (longer than 1) with this stride; −1 when there is none. */
+function sideOfStep(shape: readonly number[], strides: readonly number[], step: number): number {
+  for (let axis = 0; axis < shape.length; axis += 1) {
+    const side = shape[axis] ?? 1;
+    if (side !== 1 && strides[axis] === step) return side;
+  }
+  return -1;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { isContiguous, preservedStrides, sameShape, viewStrides } from './layout.ts';
+import { contiguousStrides, isContiguous, preservedStrides, sameShape, viewStrides } from './layout.ts';
 import type { BackwardRule, Grad, GradientWalk, Node } from './storage.ts';
 
 /** First output's gradient; rules run only when one arrived. */
@@ -89,18 +89,13 @@ export function permuteStrides(
   strides: readonly number[] | null,
   order: readonly number[],
 ): readonly number[] | null {
-  const full = strides ?? rowMajor(shape);
-  const moved = order.map((axis) => full[axis] ?? 1);
-  const sides = order.map((axis) => shape[axis] ?? 1);
-  return isContiguous(sides, moved) ? null : moved;
-}
-
-function rowMajor(shape: readonly number[]): readonly number[] {
-  const strides = new Array<number>(shape.length);
-  let step = 1;
-  for (let axis = shape.length - 1; axis >= 0; axis -= 1) {
-    strides[axis] = step;
-    step *= shape[axis] ?? 1;
+  const full = strides ?? contiguousStrides(shape);
+  const moved: number[] = [];
+  const sides: number[] = [];
+  for (let axis = 0; axis < order.length; axis += 1) {
+    const from = order[axis] ?? 0;
+    moved.push(full[from] ?? 1);
+    sides.push(shape[from] ?? 1);
   }
-  return strides;
+  return isContiguous(sides, moved) ? null : moved;
 }

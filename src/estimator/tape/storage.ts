@@ -24,7 +24,7 @@ export function roundToBlock(bytes: number): number {
 
 export function elements(shape: readonly number[]): number {
   let product = 1;
-  for (const side of shape) product *= side;
+  for (let axis = 0; axis < shape.length; axis += 1) product *= shape[axis] ?? 1;
   return product;
 }
 
