@@ -4,17 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../src/errors.ts';
 import { estimate } from '../../src/estimator/estimate.ts';
 import type { Workload } from '../../src/estimator/workload.ts';
-import { truthRows, workloadOf } from './truth.ts';
-
-/** One workload of every family that has a trace, small enough to run often. */
-const FAMILIES: readonly Workload[] = [
-  ...new Map(
-    ['traces-mmseg', 'traces-smp', 'traces-torchvision', 'traces-transformers', 'traces-unet']
-      .flatMap(truthRows)
-      .filter((row) => row.input['imageHeight'] !== undefined)
-      .map((row) => [row.family, workloadOf({ ...row.input, batchSize: 2 })] as const),
-  ).values(),
-];
+import { FAMILIES } from './families.ts';
 
 /** Networks whose input size is part of the network. */
 const FIXED_SIZE = /swin-unet|transunet|beit|sam|dpt|eomt/;
@@ -113,50 +103,5 @@ describe('what the figures say about each other', () => {
       expect(bytes.validationPeak).toBeGreaterThan(bytes.parameters);
       for (const value of Object.values(JSON.parse(JSON.stringify(bytes)))) expect(Number.isInteger(value)).toBe(true);
     },
-  );
-});
-
-/** Every field of a workload at random, over every family. */
-const anyWorkload: fc.Arbitrary<Workload> = fc
-  .record({
-    w: family,
-    imageHeight: fc.integer({ min: 32, max: 640 }),
-    imageWidth: fc.integer({ min: 32, max: 640 }),
-    batchSize: fc.integer({ min: 1, max: 4 }),
-    numClasses: fc.integer({ min: 1, max: 40 }),
-    inputChannels: fc.constantFrom(1, 3, 4),
-    precision: fc.constantFrom('fp32', 'fp16', 'bf16'),
-    optimizer: fc.constantFrom('sgd', 'adam', 'adamw'),
-    optimizerStep: fc.constantFrom('foreach', 'fused', 'for-loop'),
-    loss: fc.constantFrom('cross-entropy', 'dice', 'bce', 'cross-entropy+dice', 'dice+bce'),
-    attention: fc.constantFrom('eager', 'sdpa'),
-    gradientCheckpointing: fc.boolean(),
-    frozenBackbone: fc.boolean(),
-    outputHeld: fc.boolean(),
-    gpus: fc.constantFrom(1, 2, 8),
-    gradientAccumulation: fc.constantFrom(1, 4),
-    torch: fc.constantFrom(1.05, 1.09, 1.13, 2.0, 2.13),
-    fanInCopies: fc.boolean(),
-  })
-  .map(({ w, ...fields }) => ({
-    ...w,
-    ...fields,
-    validationHeight: fields.imageHeight,
-    validationWidth: fields.imageWidth,
-  }));
-
-test('a random workload is estimated or refused with a reason, never an accident', () => {
-  fc.assert(
-    fc.property(anyWorkload, (w) => {
-      try {
-        const { bytes } = estimate(w);
-        expect(bytes.allocatedPeak).toBeGreaterThan(bytes.base);
-        expect(Number.isSafeInteger(bytes.allocatedPeak)).toBe(true);
-      } catch (error) {
-        if (!(error instanceof AppError)) throw error;
-        expect(['unsupported-combination', 'unknown-backbone']).toContain(error.code);
-      }
-    }),
-    { numRuns: process.env['LONG'] === '1' ? 1_000_000 : 1_500 },
   );
 });
