@@ -168,8 +168,10 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
 }
 
 /** A total batch said beside the number of GPUs: what that is per GPU. */
-function shareText({ state, understanding }: Turn, words: Words): readonly string[] {
+function shareText({ state, understanding, action }: Turn, words: Words): readonly string[] {
   const { batchSize, batchScope, gpus } = state.slots;
+  // a recipe says itself how it is shared
+  if (action.kind === 'Answer' && action.intent === 'translate') return [];
   const said = understanding.slots.batchSize !== undefined || understanding.slots.gpus !== undefined;
   if (!said || batchSize === undefined || batchScope !== 'total' || gpus === undefined || gpus < 2) return [];
   return [words.dialog.share(batchSize, gpus, significant(batchSize / gpus))];

@@ -100,12 +100,22 @@ function answerFacts(before: DialogState, asked: Asked, ports: AnswerPorts): Fac
 
 function factsWithoutWorkload(before: DialogState, { turn, intent }: Asked, ports: AnswerPorts): Facts | null {
   const { slots } = turn.state;
-  if (intent === 'price' && namedGpus(slots).length > 0) return { prices: priceFacts(slots, ports) };
+  if (intent === 'price' && namedGpus(slots).length > 0 && !asksRunCost(turn))
+    return { prices: priceFacts(slots, ports) };
   if (intent === 'compare' && namedGpus(slots).length < 2 && turn.understanding.compare.length > 1) {
     return { models: modelFigures(turn, ports) };
   }
   const recipe = intent === 'translate' ? recipeFacts(slots, turn.understanding.recipe ?? before.slots) : null;
   return recipe === null ? null : { recipe };
+}
+
+/** What a whole run costs is no question about the hourly price. */
+function asksRunCost({ state, understanding }: Turn): boolean {
+  const { model, imageHeight, batchSize, iterations, epochs } = state.slots;
+  const complete = model !== undefined && imageHeight !== undefined && batchSize !== undefined;
+  const said = understanding.slots;
+  const about = said.model !== undefined || said.iterations !== undefined || said.epochs !== undefined;
+  return complete && about && (iterations !== undefined || epochs !== undefined);
 }
 
 function workloadFacts({ turn, intent }: Asked, ports: AnswerPorts): Facts {

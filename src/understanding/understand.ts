@@ -166,6 +166,14 @@ function isList<T>(value: T | readonly T[]): value is readonly T[] {
   return Array.isArray(value);
 }
 
+/** "不限", "none", "越便宜越好" as the answer to the question about the budget. */
+const NO_BUDGET =
+  /^[\s,.!、。]{0,3}(?:不限(?:制|额)?|没(?:有)?(?:限制|上限)?|无(?:限制?|上限)?|no|nope|none|unlimited|any|no max(?:imum)?)(?:了|的|吧|啊)?[\s,.!、。]{0,3}$/;
+
+function leavesBudgetOpen(text: string): boolean {
+  return says('cheapest', text) || NO_BUDGET.test(text);
+}
+
 /**
  * Reads one message beside what is already held. Pure; never throws; linear in the message.
  * `slots` are those of this message: absent ones were not said. A value that completes a held one (a period for a held
@@ -180,7 +188,7 @@ export function understand(message: string, context: UnderstandingContext, catal
   const acceptsDefault =
     context.asked !== null &&
     slots[context.asked] === undefined &&
-    (says('acceptsDefault', words) || (context.asked === 'budget' && says('cheapest', words)));
+    (says('acceptsDefault', words) || (context.asked === 'budget' && leavesBudgetOpen(words)));
   const startsAfresh = isAfresh(words, said, context);
   const command = commandOf(words, said);
   const locale = localeOf(words, context.locale);

@@ -197,6 +197,18 @@ describe('other questions', () => {
     );
   });
 
+  test('what a run costs is answered with the run, not with the price list', () => {
+    const run = '训练集 5000 张，100 epoch，unet 512 batch 8，A10，要花多少钱';
+    expect(last('zh', run).fallback).toMatch(/A10 上整个训练约 [\d.]+ 小时、¥/);
+    expect(verdict(last('zh', run, 'A10 一小时多少钱'))).toMatch(/^A10 ¥[\d.]+\/时 起/);
+  });
+
+  test('a recipe is shared in one way only', () => {
+    const reply = last('zh', 'mask2former r50 512x1024 8 卡 每卡 2，我有 2 张 A100 40G，怎么配');
+    expect(verdict(reply)).toMatch(/^2 张卡：每卡 2 张 × 累积 4 步/);
+    expect(reply.fallback).not.toContain('每卡 8 张');
+  });
+
   test('a backbone that the library does not build is called by its name', () => {
     expect(verdict(last('zh', 'deeplabv3+ xception65 512x512 batch 8 预算 12/时'))).toMatch(/xception65/);
   });

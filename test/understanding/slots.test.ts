@@ -79,6 +79,9 @@ describe('batch size and its scope', () => {
     ['2/gpu', { batchSize: 2, batchScope: 'per_gpu' }],
     ['一张卡放2张图', { batchSize: 2, batchScope: 'per_gpu' }],
     ['总batch 64', { batchSize: 64, batchScope: 'total' }],
+    ['总共 16 batch，两卡', { batchSize: 16, batchScope: 'total', gpus: 2 }],
+    ['unet 512，8 的 bs', { batchSize: 8 }],
+    ['unet 512 batch 4', { batchSize: 4 }],
     ['global batch 16 over 8 V100s', { batchSize: 16, batchScope: 'total', gpus: 8 }],
     ['total 16 on those 2', { batchSize: 16, batchScope: 'total' }],
     ['samples_per_gpu=1', { batchSize: 1, batchScope: 'per_gpu' }],
@@ -145,7 +148,10 @@ describe('budget', () => {
 
   it('takes "as cheap as possible" for no limit', () => {
     const asked = { asked: 'budget', held: { model: 'unet' } } as const;
-    expect(understand('越便宜越好', { ...FRESH, ...asked }, testCatalog()).acceptsDefault).toBe(true);
+    for (const text of ['越便宜越好', '不限', '没有限制', 'none', 'unlimited', '无上限。']) {
+      expect(understand(text, { ...FRESH, ...asked }, testCatalog()).acceptsDefault).toBe(true);
+    }
+    expect(understand('无人机', { ...FRESH, ...asked }, testCatalog()).acceptsDefault).toBe(false);
     const { changes } = understand('cheapest way to train unet 512 batch 8?', FRESH, testCatalog());
     expect(changes).toEqual([{ slot: 'budget', clear: true }]);
     expect(understand('T4 最便宜吧', FRESH, testCatalog()).changes).toEqual([]);
@@ -266,6 +272,10 @@ describe('how it is trained', () => {
     ['包月 singapore', { region: 'ap-southeast-1', chargeType: 'PrePaid' }],
     ['us-west-1 on-demand', { region: 'us-west-1', chargeType: 'PostPaid' }],
   ])('%s', (text, want) => expect(read(text)).toMatchObject(want));
+});
+
+it('holds a card that is all one has as owned', () => {
+  expect(read('我只有一张 3090')).toMatchObject({ gpu: { name: 'RTX 3090' }, owned: true });
 });
 
 describe('a failure told beside its run', () => {

@@ -139,6 +139,19 @@ const RULES: readonly Rule[] = [
     rank: 4,
   },
   { pattern: /单卡 ?(\d{1,3})(?=\s*(?:$|[,.;!?\n]|张))/g, scope: 'per_gpu', rank: 4, gpus: 1 },
+  // "总共 16 batch", "8 的 bs": the number before its word
+  {
+    pattern: /(?:总共|一共|总|total)\s?(\d{1,4}) ?的? ?(?:batch(?:[ _-]?size)?|bs)(?![a-z])(?!\s?(?:[:=]\s?)?\d)/g,
+    scope: 'total',
+    rank: 5,
+    needs: NEEDS_BATCH,
+  },
+  {
+    pattern:
+      /(?<![\d.x])(\d{1,2}|1[0-2]\d) ?的? ?(?:batch(?:[ _-]?size)?|bs)(?![a-z])(?!\s?(?:[:=是]\s?)?(?:\d|多|几|最|how|max))/g,
+    rank: 3,
+    needs: NEEDS_BATCH,
+  },
   // an impossible number is kept, so that the answer can say what is possible
   { pattern: new RegExp(`${BATCH_WORD} ?(?:[=:是为] ?| )(-\\d{1,4})(?![\\d.])`, 'g'), rank: 6, needs: NEEDS_BATCH },
   {
