@@ -1,0 +1,3 @@
+import { lawsOfMemory } from './laws.ts';
+
+lawsOfMemory(5_000);
