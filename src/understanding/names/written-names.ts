@@ -15,8 +15,10 @@ const CONFIG_PART =
 const TORCHVISION =
   /^(?:fcn_resnet(?:50|101)|deeplabv3_(?:resnet(?:50|101)|mobilenet_v3_large)|lraspp_mobilenet_v3_large|maskrcnn_resnet50_fpn(?:_v2)?)$/;
 const DETECTRON =
-  /(?:^|_)[rx]_(?:50|101)(?:_32x8d)?_(?:fpn|c4|dc5)(?:_|$)|^(?:maskformer2?|oneformer)_\w*_bs\d+_\d+k|^panoptic_fpn_r_/;
-const MMDETECTION = /_(?:fpn|r\d+|caffe)_.*(?:_1x|_2x|_3x|poly).*_coco|mask-rcnn_|8xb2-lsj/;
+  /(?:^|_)[rx]_(?:50|101)(?:_32x8d)?_(?:fpn|c4|dc5)(?:_|$)|^(?:maskformer2?|oneformer)_\w*_bs\d+_\d+(?:k|ep)|^panoptic_fpn_r_/;
+/** Its schedules are counted in epochs (`75e_coco`) or multiples of twelve (`1x_coco`); MMSegmentation's in iterations. */
+const MMDETECTION =
+  /_(?:fpn|r\d+|caffe)_.*(?:_1x|_2x|_3x|poly).*_coco|mask-rcnn_|8xb2-lsj|[_-]\d+e_(?:coco|lvis|cityscapes)/;
 
 /** Config names, hub ids and library names that stand in a text as one token each. */
 export function findWrittenNames(text: string, { vocabulary, most }: SearchLimits): ModelMention[] {

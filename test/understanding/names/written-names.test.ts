@@ -106,6 +106,8 @@ describe('other libraries’ config names', () => {
     ['panoptic_fpn_R_50_3x', 'detectron2', 'panoptic-fpn', 'resnet50'],
     ['mask-rcnn_r50_fpn_1x_coco', 'mmdetection', 'maskrcnn', 'resnet50'],
     ['mask2former_swin-s-p4-w7-224_8xb2-lsj-50e_coco', 'mmdetection', 'mask2former', 'swin-s'],
+    ['maskformer_r50_ms-16xb1-75e_coco', 'mmdetection', 'maskformer', 'resnet50'],
+    ['maskformer2_R50_bs16_50ep', 'detectron2', 'mask2former', 'resnet50'],
   ])('%s', (name, implementation, architecture, backbone) => {
     const mention = parseModelName(name);
     expect(mention).toMatchObject({ architecture, backbone });
