@@ -29,16 +29,24 @@ export function flatten(t: Tape, x: Tensor, start: number, end = x.shape.length 
 }
 
 export function permute(t: Tape, x: Tensor, order: readonly number[]): Tensor {
-  const shape = order.map((axis) => x.shape[axis] ?? 1);
+  const shape = permuted(x.shape, order);
   const strides = permuteStrides(x.shape, x.strides, order);
-  const inverse = new Array<number>(order.length);
-  order.forEach((axis, index) => {
-    inverse[axis] = index;
-  });
   return t.result(
     { storage: x.storage, shape, dtype: x.dtype, strides },
-    { name: 'permute', inputs: [x], saved: [], rule: permuteRule(inverse) },
+    { name: 'permute', inputs: [x], saved: [], rule: permuteRule(inverseOf(order)) },
   );
+}
+
+function permuted(shape: readonly number[], order: readonly number[]): readonly number[] {
+  const result = new Array<number>(order.length);
+  for (let axis = 0; axis < order.length; axis += 1) result[axis] = shape[order[axis] ?? 0] ?? 1;
+  return result;
+}
+
+function inverseOf(order: readonly number[]): readonly number[] {
+  const inverse = new Array<number>(order.length);
+  for (let index = 0; index < order.length; index += 1) inverse[order[index] ?? 0] = index;
+  return inverse;
 }
 
 /** Swaps two axes; negative ones count from the end. */
@@ -46,11 +54,34 @@ export function transpose(t: Tape, x: Tensor, first: number, second: number): Te
   const rank = x.shape.length;
   const a = (first + rank) % rank;
   const b = (second + rank) % rank;
-  return permute(
-    t,
-    x,
-    x.shape.map((_, axis) => (axis === a ? b : axis === b ? a : axis)),
+  const { order, rule } = swapOf(rank, a, b);
+  return t.result(
+    {
+      storage: x.storage,
+      shape: permuted(x.shape, order),
+      dtype: x.dtype,
+      strides: permuteStrides(x.shape, x.strides, order),
+    },
+    { name: 'permute', inputs: [x], saved: [], rule },
   );
+}
+
+interface Swap {
+  readonly order: readonly number[];
+  readonly rule: BackwardRule;
+}
+
+/** Networks swap the same few axes thousands of times: each pair is worked out once. */
+const swaps: Swap[] = [];
+
+function swapOf(rank: number, first: number, second: number): Swap {
+  const at = (rank * 16 + first) * 16 + second;
+  const known = swaps[at];
+  if (known !== undefined) return known;
+  const order = Array.from({ length: rank }, (_, axis) => (axis === first ? second : axis === second ? first : axis));
+  const made = { order, rule: permuteRule(order) };
+  swaps[at] = made;
+  return made;
 }
 
 /** A row-major copy; the tensor itself when it is row-major already. */

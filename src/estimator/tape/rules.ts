@@ -1,4 +1,4 @@
-import { contiguousStrides, isContiguous, preservedStrides, sameShape, viewStrides } from './layout.ts';
+import { contiguousStrides, preservedStrides, sameShape, viewStrides } from './layout.ts';
 import type { BackwardRule, Grad, GradientWalk, Node } from './storage.ts';
 
 /** First output's gradient; rules run only when one arrived. */
@@ -90,12 +90,16 @@ export function permuteStrides(
   order: readonly number[],
 ): readonly number[] | null {
   const full = strides ?? contiguousStrides(shape);
-  const moved: number[] = [];
-  const sides: number[] = [];
-  for (let axis = 0; axis < order.length; axis += 1) {
+  const moved = new Array<number>(order.length);
+  let rowMajor = true;
+  let step = 1;
+  for (let axis = order.length - 1; axis >= 0; axis -= 1) {
     const from = order[axis] ?? 0;
-    moved.push(full[from] ?? 1);
-    sides.push(shape[from] ?? 1);
+    const side = shape[from] ?? 1;
+    const stride = full[from] ?? 1;
+    moved[axis] = stride;
+    if (side !== 1 && stride !== step) rowMajor = false;
+    step *= side;
   }
-  return isContiguous(sides, moved) ? null : moved;
+  return rowMajor ? null : moved;
 }

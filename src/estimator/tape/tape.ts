@@ -1,4 +1,4 @@
-import type { ModuleWeights } from './module-weights.ts';
+import { type ModuleWeights, WeightCursor } from './module-weights.ts';
 import { childScope, newRegion, type Scope } from './scopes.ts';
 import {
   type DType,
@@ -56,7 +56,7 @@ export class Tape {
   private autocastDepth: number;
   private region: Region | null = null;
   private readonly casts: Storage[] = [];
-  private reuse: { readonly weights: ModuleWeights; next: number } | null = null;
+  private reuse: WeightCursor | null = null;
 
   constructor(options: TapeOptions) {
     this.options = options;
@@ -78,46 +78,40 @@ export class Tape {
 
   /** Weight of the given shape; frozen inside `freeze`. */
   param(...shape: number[]): Tensor {
-    return this.made(() => {
-      const count = elements(shape);
-      const trainable = this.frozenDepth === 0;
-      const storage = new Storage(roundToBlock(4 * count), -1, this.scope, true);
-      this.parameterCount += count;
-      if (trainable) this.trainableCount += count;
-      this.parameterBytes += storage.bytes;
-      const param = new Param(storage, shape, trainable);
-      this.params.push(param);
-      return new Tensor(storage, shape, 'float', { param });
-    });
+    const known = this.reuse?.next();
+    if (known !== undefined) return known;
+    const count = elements(shape);
+    const trainable = this.frozenDepth === 0;
+    const storage = new Storage(roundToBlock(4 * count), -1, this.scope, true);
+    this.parameterCount += count;
+    if (trainable) this.trainableCount += count;
+    this.parameterBytes += storage.bytes;
+    const param = new Param(storage, shape, trainable);
+    this.params.push(param);
+    return this.made(new Tensor(storage, shape, 'float', { strides: null, param }));
   }
 
   /** Runs modules whose weights live in `weights`: the first run makes them, every later run uses them again. */
   again<T>(weights: ModuleWeights, body: () => T): T {
     const outer = this.reuse;
-    this.reuse = { weights, next: 0 };
+    this.reuse = new WeightCursor(weights);
     const result = body();
     this.reuse = outer;
     return result;
   }
 
-  private made(make: () => Tensor): Tensor {
-    const { reuse } = this;
-    if (reuse === null) return make();
-    const known = reuse.weights.tensors[reuse.next];
-    reuse.next += 1;
-    if (known !== undefined) return known;
-    const tensor = make();
-    reuse.weights.tensors.push(tensor);
+  private made(tensor: Tensor): Tensor {
+    this.reuse?.add(tensor);
     return tensor;
   }
 
   /** Non-trained state of a module (running statistics, index tables). */
   buffer(shape: readonly number[], dtype: DType = 'float'): Tensor {
-    return this.made(() => {
-      const storage = new Storage(storageBytes(shape, dtype), -1, this.scope, true);
-      this.bufferBytes += storage.bytes;
-      return new Tensor(storage, shape, dtype);
-    });
+    const known = this.reuse?.next();
+    if (known !== undefined) return known;
+    const storage = new Storage(storageBytes(shape, dtype), -1, this.scope, true);
+    this.bufferBytes += storage.bytes;
+    return this.made(new Tensor(storage, shape, dtype));
   }
 
   input(shape: readonly number[], dtype: DType = 'float'): Tensor {
@@ -239,7 +233,9 @@ export class Tape {
   }
 
   private tracks(inputs: readonly Tensor[]): boolean {
-    return this.options.training && inputs.some((input) => input.requiresGrad);
+    if (!this.options.training) return false;
+    for (const input of inputs) if (input.requiresGrad) return true;
+    return false;
   }
 
   private node(outputs: readonly Tensor[], recorded: Operation): Node {
