@@ -24,7 +24,9 @@ export function nextChoices(estimate: Estimate, facts: Facts, words: Words): rea
     ...(batchSize > 1
       ? [{ label: choices.batch(Math.floor(batchSize / 2)), say: say.batch(Math.floor(batchSize / 2)) }]
       : []),
-    ...(gradientCheckpointing ? [] : [{ label: choices.checkpointing, say: say.checkpointing }]),
+    ...(gradientCheckpointing || !canCheckpoint(facts)
+      ? []
+      : [{ label: choices.checkpointing, say: say.checkpointing }]),
     { label: choices.details, say: say.details },
   ];
 }
@@ -33,6 +35,11 @@ export function nextChoices(estimate: Estimate, facts: Facts, words: Words): rea
 function holdsDouble(batchSize: number, { recommendation }: Facts): boolean {
   const maximum = recommendation?.maxBatch;
   return maximum == null || (maximum.changes.length === 0 && maximum.batchPerGpu >= batchSize * 2);
+}
+
+/** The tip stands only where the library can do it and it helps. */
+function canCheckpoint({ recommendation }: Facts): boolean {
+  return recommendation?.tips.some(({ id }) => id === 'checkpointing') === true;
 }
 
 /** Tappable answers to the question for a slot. */

@@ -154,17 +154,21 @@ function shown(blocks: readonly Block[]): readonly Block[] {
 /** Corrections, limits of the product, and the question that is still open. */
 function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Block[]; pending: readonly Block[] } {
   const { action, state, understanding } = turn;
-  const { aside, unknownGpuAside, resume } = words.dialog;
+  const { aside, unknownGpuAside, unsupported, resume } = words.dialog;
   const corrections = (facts.beliefs ?? []).flatMap((belief) => correction(belief, words));
   const limits = action.kind === 'Decline' ? [] : understanding.outOfScope.flatMap((topic) => lookUp(aside, topic));
   const unknown = (facts.unknownGpus ?? []).map((name) => unknownGpuAside(name));
   const shared = shareText(turn, words);
+  const missing = (facts.unsupported ?? []).map((name) => unsupported[name]);
   const open =
     action.kind !== 'ElicitSlot' && action.kind !== 'ConfirmSlot' && facts.problem === undefined ? state.asked : null;
   const pending = open === null ? [] : [resume(questionText(open, 1, words))];
   const paragraphs = (texts: readonly string[]): readonly Block[] =>
     texts.map((text) => ({ kind: 'text', level: 'main', text }));
-  return { remarks: paragraphs([...corrections, ...unknown, ...shared, ...limits]), pending: paragraphs(pending) };
+  return {
+    remarks: paragraphs([...corrections, ...unknown, ...missing, ...shared, ...limits]),
+    pending: paragraphs(pending),
+  };
 }
 
 /** A total batch said beside the number of GPUs: what that is per GPU. */

@@ -85,4 +85,6 @@ export interface Facts {
   /** Facts that put right what the person believes. */
   readonly beliefs?: readonly Belief[];
   readonly unknownGpus?: readonly string[];
+  /** Asked for, and not to be had from this library. */
+  readonly unsupported?: readonly ('checkpointing' | 'sdpa')[];
 }

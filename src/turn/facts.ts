@@ -5,6 +5,7 @@ import type { DialogAction, DialogState, Turn } from '../dialog/dialog-state.ts'
 import { isOnlyBelief } from '../dialog/policy.ts';
 import { namedGpus } from '../dialog/slots.ts';
 import { AppError } from '../errors.ts';
+import type { Workload } from '../estimator/workload.ts';
 import type { Facts, Problem } from '../reply/facts.ts';
 import type { Intent } from '../understanding/understanding.ts';
 import { type SlotWorkload, workloadFromSlots } from '../workload/from-slots.ts';
@@ -121,7 +122,7 @@ function asksRunCost({ state, understanding }: Turn): boolean {
 function workloadFacts({ turn, intent }: Asked, ports: AnswerPorts): Facts {
   const { slots } = turn.state;
   const built = workloadFromSlots(slots, ports.catalog);
-  const facts = recommendationOf(turn.state, built, ports);
+  const facts = { ...recommendationOf(turn.state, built, ports), ...withoutEffect(turn, built.workload, ports) };
   const { recommendation } = facts;
   if (intent === 'max_batch' || intent === 'max_size') {
     const what = intent === 'max_batch' ? 'batch' : 'size';
@@ -132,6 +133,22 @@ function workloadFacts({ turn, intent }: Asked, ports: AnswerPorts): Facts {
   const secondsPerIteration = measuredCard(recommendation)?.secondsPerIteration ?? null;
   const comparisons = compareMeasured(measured, { estimate: recommendation.estimate, secondsPerIteration });
   return { ...facts, comparisons };
+}
+
+/** Switches that were asked for and keep the same bytes: this network of this library does not have them. */
+function withoutEffect(
+  { understanding }: Turn,
+  workload: Workload,
+  { estimate }: AnswerPorts,
+): Pick<Facts, 'unsupported'> {
+  const { gradientCheckpointing, attention } = understanding.slots;
+  const saved = (changed: Partial<Workload>): number => estimate({ ...workload, ...changed }).bytes.saved;
+  const same = (changed: Partial<Workload>): boolean => saved(changed) === saved({});
+  const unsupported = [
+    ...(gradientCheckpointing === true && same({ gradientCheckpointing: false }) ? (['checkpointing'] as const) : []),
+    ...(attention === 'sdpa' && same({ attention: 'eager' }) ? (['sdpa'] as const) : []),
+  ];
+  return unsupported.length === 0 ? {} : { unsupported };
 }
 
 /** The card that a measurement was most likely taken on. */

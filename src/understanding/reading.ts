@@ -28,12 +28,16 @@ export interface Found extends Span {
 
 /** Every match of a global pattern in what is left, untouched. */
 export function find(reading: Reading, pattern: RegExp): readonly Found[] {
-  return Array.from(reading.rest.matchAll(pattern), (match) => ({
-    all: match[0],
-    groups: match.slice(1).map((group) => group ?? ''),
-    start: match.index,
-    end: match.index + match[0].length,
-  }));
+  const found: Found[] = [];
+  // `matchAll` would copy the pattern at every call, which costs more than the search itself.
+  pattern.lastIndex = 0;
+  for (let match = pattern.exec(reading.rest); match !== null; match = pattern.exec(reading.rest)) {
+    const [all] = match;
+    const groups = match.slice(1).map((group) => group ?? '');
+    found.push({ all, groups, start: match.index, end: match.index + all.length });
+    if (all === '') pattern.lastIndex += 1;
+  }
+  return found;
 }
 
 /** Like `find`, and takes the matches away. `accept` may refuse one. */

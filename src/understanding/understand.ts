@@ -67,13 +67,20 @@ function readParts(reading: Reading, context: UnderstandingContext, vocabulary: 
   };
   const named = { ...withoutRecipe(model, spoken), ...spelledOut(artifacts, model) };
   const together = { ...named, ...spoken };
-  const bare = artifacts.config === null ? readBare(reading, together, context) : {};
+  const bare = artifacts.config === null || isOneLine(reading.text) ? readBare(reading, together, context) : {};
   const said: Slots = { ...together, ...bare };
   const changes = readChanges(reading, said);
   const slots = attachCard({ ...artifacts.slots, ...said }, artifacts, { held, vocabulary });
   const recipe = recipeOf(model, batchTaken, gpus.gpus);
   return { artifacts, words, model, cards, changes, said, slots, recipe };
 }
+
+/** A name like smp.Unet in a sentence is no pasted code: its bare numbers are the person's own. */
+function isOneLine(text: string): boolean {
+  return text.length <= SENTENCE && !/[\n(){}=]|--/.test(text);
+}
+
+const SENTENCE = 80;
 
 function readBatchFirst(reading: Reading, artifacts: ArtifactReading): Batch {
   const batch = readBatch(reading);

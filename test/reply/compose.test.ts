@@ -203,6 +203,14 @@ describe('other questions', () => {
     expect(verdict(last('zh', run, 'A10 一小时多少钱'))).toMatch(/^A10 ¥[\d.]+\/时 起/);
   });
 
+  test('a switch that the library does not have is said to be none, and not offered', () => {
+    const [first, second] = converse('zh', ['unet 512x512 batch 8 预算 10/h', '开梯度检查点']);
+    expect(first?.choices.map(({ label }) => label)).not.toContain('开梯度检查点');
+    expect(second?.fallback).toContain('没有梯度检查点开关');
+    expect(last('zh', REQUEST).choices.map(({ label }) => label)).toContain('开梯度检查点');
+    expect(last('zh', REQUEST, '开梯度检查点').fallback).not.toContain('没有梯度检查点开关');
+  });
+
   test('a recipe is shared in one way only', () => {
     const reply = last('zh', 'mask2former r50 512x1024 8 卡 每卡 2，我有 2 张 A100 40G，怎么配');
     expect(verdict(reply)).toMatch(/^2 张卡：每卡 2 张 × 累积 4 步/);

@@ -29,6 +29,7 @@ describe('image size', () => {
     ['x1024', { imageHeight: 1024, imageWidth: 1024 }],
     ['640的图', { imageHeight: 640, imageWidth: 640 }],
     ['imgsz=640', { imageHeight: 640, imageWidth: 640 }],
+    ['smp.Unet resnet34 512 batch 8', { imageHeight: 512, imageWidth: 512, batchSize: 8 }],
     ['~4000x3000 images tiled to 1024', { imageHeight: 1024, imageWidth: 1024 }],
     ['4000x3000 pictures cut into 512 tiles', { imageHeight: 512, imageWidth: 512 }],
     ['python train.py --img 640 --batch 16', { imageHeight: 640, imageWidth: 640, batchSize: 16 }],

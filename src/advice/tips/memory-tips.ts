@@ -42,10 +42,10 @@ function propose(input: TipInput, proposal: Proposal | undefined): RankedTip | u
 /** AMP may cost memory (eager attention of plain ViT) and still save time, so either gain is enough. */
 const amp: TipRule = (input) => {
   if (baseOf(input).precision !== 'fp32') return undefined;
-  const effect = effectOf(input, { precision: 'fp16' });
+  const precision = input.chosen?.card.spec.bf16 === true ? 'bf16' : 'fp16';
+  const effect = effectOf(input, { precision });
   if (effect === undefined || (!isWorthwhile(input, effect) && effect.timeFactor > 0.95)) return undefined;
   const before = input.asked.bytes.allocatedPeak / BYTES_PER_GIB;
-  const precision = input.chosen?.card.spec.bf16 === true ? 'bf16' : 'fp16';
   const values = { precision, percent: Math.round((effect.savesGiB / before) * 100) };
   return { tip: changing(effect, 'amp', { values, say: precision }), gives: 'memory', lossless: true };
 };

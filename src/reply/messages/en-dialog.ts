@@ -123,6 +123,11 @@ export const enDialog = {
     'nothing-to-undo': 'There is nothing to take back. What do you want to train?',
   },
   held: (text: string) => `Holding: ${text}`,
+  unsupported: {
+    checkpointing:
+      'This library has no switch for gradient checkpointing here, so the figures stay: use AMP, a smaller batch or another library.',
+    sdpa: 'Fused attention is not to be had here (no attention, or fixed by the library), so the figures stay.',
+  },
   unknownGpuAside: (name: string) =>
     `I do not know the card "${name}", so I left it out; its memory in GB is enough for me.`,
 };

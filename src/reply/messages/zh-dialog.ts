@@ -104,5 +104,9 @@ export const zhDialog: DialogMessages = {
     'nothing-to-undo': '没有可以撤销的了。想训什么？',
   },
   held: (text) => `现在记着的：${text}`,
+  unsupported: {
+    checkpointing: '这个库的版本没有梯度检查点开关，开不了，数没变；要省显存就开 AMP、减 batch 或者换库。',
+    sdpa: '这个版本换不了融合注意力（没有注意力，或者库里写死了），数没变。',
+  },
   unknownGpuAside: (name) => `没有收录"${name}"这张卡，先不算它；告诉我显存多大也行。`,
 };
