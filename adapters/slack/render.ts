@@ -133,8 +133,10 @@ export function decodeControlId(blockId: string): ControlId | undefined {
 /** Reply → message within every limit; longer content moves behind the details button, nothing is split. */
 export function renderReply(reply: Reply, placement: Placement, texts: SurfaceTexts): Rendered {
   const { main, details } = layOut(reply);
-  const text = clipBytes(escapeText(reply.fallback), slackLimits.fallbackBytes).replace(/&\w*…$/u, '…');
-  const body = main.length === 0 ? [paragraph(reply.fallback)] : main;
+  // Slack refuses a message whose text is blank (`no_text`), also next to blocks.
+  const said = reply.fallback.trim() === '' ? '–' : reply.fallback;
+  const text = clipBytes(escapeText(said), slackLimits.fallbackBytes).replace(/&\w*…$/u, '…');
+  const body = main.length === 0 ? [paragraph(said)] : main;
   const hasDetails = details.length > 0 && reply.estimateCode !== undefined;
   const controls = controlsOf({ reply, placement, hasDetails, texts });
   return { message: { text, blocks: [...body, ...controls] }, shared: { text, blocks: body }, details };

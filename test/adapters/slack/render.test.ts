@@ -93,9 +93,19 @@ describe('messages', () => {
             [],
           );
       }),
-      { numRuns: 300 },
+      { numRuns: 300, examples: ['', ' ', '\n\t'].map((fallback) => [fullReply({ fallback, blocks: [] }), true]) },
     );
   }, 60_000);
+
+  test.each(['', ' ', '\u3000\n'])('a blank fallback %j still says something', (fallback) => {
+    for (const blocks of [[], fullReply().blocks]) {
+      const { message, shared } = render(fullReply({ fallback, blocks }));
+      expect(message.text).toBe('–');
+      expect(messageProblems(message)).toEqual([]);
+      expect(messageProblems(shared)).toEqual([]);
+    }
+    expect(JSON.stringify(render(fullReply({ fallback, blocks: [] })).shared.blocks)).toContain('"text":"–"');
+  });
 
   test('an answer leads with the verdict and ends with feedback', () => {
     const { message, details } = render(fullReply());
