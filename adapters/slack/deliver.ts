@@ -2,7 +2,7 @@ import type { webApi } from '@slack/bolt';
 import { AppError } from '../../src/errors.ts';
 import type { Reply } from '../../src/reply/reply.ts';
 import type { AdapterContext, Delivery } from '../adapter.ts';
-import type { Seal } from './installations.ts';
+import type { Seal } from '../seal.ts';
 import { type SlackAddress, tenantOf } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
 import { call, postResponse } from './web.ts';

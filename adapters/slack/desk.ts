@@ -1,7 +1,7 @@
 import type { webApi } from '@slack/bolt';
 import type { AcceptOutcome, AdapterContext, SurfaceTexts } from '../adapter.ts';
+import type { Seal } from '../seal.ts';
 import { clip } from '../text.ts';
-import type { Seal } from './installations.ts';
 import { escapeText } from './limits.ts';
 import { conversationOf, type PersonMessage, type Said, type SlackAddress, tenantOf, userIdOf } from './receive.ts';
 import { formView } from './views.ts';

@@ -1,13 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { AppError } from '../../src/errors.ts';
 import type { Adapter, AdapterContext, ConnectionStatus, Logger } from '../adapter.ts';
+import { createSeal } from '../seal.ts';
 import type { SlackAdapterConfig } from './config.ts';
 import { SupervisedSocket } from './connection.ts';
 import { deliverReply } from './deliver.ts';
 import { Desk } from './desk.ts';
 import { registerEvents } from './events.ts';
 import { createApp, createHttpReceiver, type GatedApp, httpSurface } from './gate.ts';
-import { createInstallations, createSeal } from './installations.ts';
+import { createInstallations } from './installations.ts';
 import { slackAddress, tenantOf, type Workspace } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
 import { registerSurfaces } from './surfaces.ts';
@@ -24,7 +25,8 @@ const forgottenAtOnce = 1_000;
 export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterContext): Adapter<SlackMessage> {
   const { credentials } = config;
   const keepMs = config.retentionDays * dayMs;
-  const seal = createSeal(config);
+  const secret = credentials.transport === 'socket' ? credentials.appToken : credentials.signingSecret;
+  const seal = createSeal(config.encryptionKey, secret);
   const parts = { config, context, installations: createInstallations(context, seal) };
   const workspaces = createWorkspaces(parts);
   const socket =

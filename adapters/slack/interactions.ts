@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { Seal } from './installations.ts';
+import type { Seal } from '../seal.ts';
 import { type SlackAddress, slackAddress, type Workspace } from './receive.ts';
 import { decodeControlId } from './render.ts';
 
