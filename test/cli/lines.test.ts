@@ -48,7 +48,7 @@ const recommendSchema = z.object({
   tiers: z.array(fitSchema),
   recommended: fitSchema.extend({ reason: z.string() }).nullable(),
   own: fitSchema.nullable(),
-  tips: z.array(z.object({ id: z.string(), savesGiB: z.number(), timeFactor: z.number() })),
+  tips: z.array(z.object({ id: z.string(), savesGiB: z.number(), timeFactor: z.number(), note: z.string() })),
 });
 
 const estimateOf = (line: object) => estimateSchema.parse(createEstimateAnswer(ports)({ id: 1, ...line }));
@@ -195,6 +195,17 @@ describe('recommend lines', () => {
 
   test.each(['V100', 'gn7i', 'ecs.gn6e-c12g1.3xlarge', 'RTX 4090', 'ebmgn7e'])('%s is known', (gpu) => {
     expect(recommendOf({ ...run, gpu }).tiers.length).toBeGreaterThan(0);
+  });
+
+  test('AMP is timed in the precision that its tip names', () => {
+    const line = { model: 'segformer b2', imageHeight: 512, imageWidth: 512, batchSize: 8 };
+    const tip = recommendOf({ ...line, budget: within }).tips.find(({ id }) => id === 'amp');
+    const middle = (precision: string): number => {
+      const [low, high] = estimateOf({ ...line, precision, gpu: 'A10' }).secondsPerIteration?.['A10'] ?? [0, 0];
+      return Math.sqrt(low * high);
+    };
+    expect(tip?.note).toContain('bf16');
+    expect(Math.abs((tip?.timeFactor ?? 0) - middle('bf16') / middle('fp32'))).toBeLessThan(0.03);
   });
 
   test('an own card is judged beside the rented ones', () => {
