@@ -19,6 +19,7 @@ describe('pools (c10/cuda/CUDACachingAllocator.cpp)', () => {
     [[MIB], 2],
     [[MIB, MIB], 2],
     [[MIB, MIB, 1], 4],
+    [[MIB, MIB - 512, 512], 2],
     [[MIB + 1], 20],
     [[10 * MIB - 512], 20],
     [[10 * MIB - 512, 10 * MIB - 512], 20],

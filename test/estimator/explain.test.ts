@@ -6,6 +6,7 @@ import { replay } from '../../src/estimator/replay.ts';
 import { activate } from '../../src/estimator/tape/ops-activation.ts';
 import { conv2d } from '../../src/estimator/tape/ops-conv.ts';
 import { crossEntropy } from '../../src/estimator/tape/ops-loss.ts';
+import { batchNorm } from '../../src/estimator/tape/ops-norm.ts';
 import type { Tensor } from '../../src/estimator/tape/storage.ts';
 import type { Tape } from '../../src/estimator/tape/tape.ts';
 import type { TapeOptions } from '../../src/estimator/tape/tape-types.ts';
@@ -71,6 +72,25 @@ describe('what holds memory at the peak', () => {
     expect(find(holders, 'loss', 'loss')).toBe(3 * 256 * KIB + 512);
     expect(find(holders, 'transient', '')).toBe(512);
     expect(find(holders, 'buffers', '')).toBeUndefined();
+  });
+
+  test('weight gradients that are done, buffers, and the losses of heads have entries of their own', () => {
+    const { holders, bytes } = explain((t) => {
+      const x = t.input([1, 16, 32, 32]);
+      const stem = t.within('stem', () =>
+        activate(t, batchNorm(t, conv2d(t, x, { out: 256, kernel: 1 })), 'relu', true),
+      );
+      const logits = t.within('head', () => conv2d(t, stem, { out: 8, kernel: 1 }));
+      return t.within('head', () => t.within('loss', () => crossEntropy(t, logits, t.target([1, 32, 32], 'long'))));
+    });
+    expect(find(holders, 'gradients', 'head')).toBe(8 * KIB);
+    expect(find(holders, 'buffers', '')).toBe(2 * KIB + 512);
+    // The scalar loss itself; its maps are gone when the wide stem is at work.
+    expect(find(holders, 'loss', 'head.loss')).toBe(512);
+    // A gradient belongs to the module that made it: the head's of its input, the stem's of the activation.
+    expect(find(holders, 'transient', 'head')).toBe(1024 * KIB);
+    expect(find(holders, 'transient', 'stem')).toBe(1024 * KIB);
+    expect(sumOf(holders)).toBe(bytes.allocatedPeak);
   });
 
   test('are listed largest first and never empty', () => {

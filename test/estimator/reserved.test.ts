@@ -52,6 +52,14 @@ describe('replay through the caching allocator', () => {
     expect(adam).toBe((16 + 2 * 16 + 2) * MIB);
   });
 
+  test('a frozen weight has no state', () => {
+    const t = newTape();
+    const x = t.input([1, 2048, 1, 1]);
+    const frozen = t.freeze(true, () => conv2d(t, x, { out: 2048, kernel: 1 }));
+    const loss = mean(t, conv2d(t, frozen, { out: 1, kernel: 1 }), [0, 1, 2, 3], false);
+    expect(replayReserved([{ t, loss }], { ...w, optimizer: 'adamw' }, settings)).toBe(2 * MIB);
+  });
+
   test('temporaries of the step are reserved beside state and gradients', () => {
     const plain = replayReserved([iteration(64)], w, settings);
     const step = replayReserved([iteration(64)], w, { ...settings, stepTemporaries: 100 * MIB });
