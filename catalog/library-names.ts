@@ -110,8 +110,8 @@ export function recipesIn(
   rows: readonly RecipeRow[],
   wanted: { readonly library: string; readonly architecture: string; readonly dataset: string },
 ): readonly RecipeRow[] {
-  const covers = (row: RecipeRow) =>
-    row.families.some((family) => methodsOf(family).includes(squash(wanted.architecture)));
+  const architecture = squash(wanted.architecture);
+  const covers = (row: RecipeRow) => row.families.some((family) => methodsOf(family).includes(architecture));
   const onDataset = rows.filter((row) => row.datasets.includes(wanted.dataset));
   const exact = onDataset.filter((row) => row.library === wanted.library && covers(row));
   if (exact.length > 0) return exact;
@@ -124,10 +124,11 @@ export function accuracyIn(
   rows: readonly AccuracyRow[],
   wanted: { readonly library: string; readonly architecture: string; readonly dataset?: string },
 ): readonly AccuracyRow[] {
+  const architecture = squash(wanted.architecture);
   return rows.filter(
     (row) =>
       row.library === wanted.library &&
-      canonicalMethod(row.method) === squash(wanted.architecture) &&
+      canonicalMethod(row.method) === architecture &&
       (wanted.dataset === undefined || row.dataset === wanted.dataset),
   );
 }

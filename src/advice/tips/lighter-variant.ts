@@ -37,9 +37,11 @@ function peersOf(input: TipInput, workload: Workload) {
       Number(sameSize)
     );
   };
+  const setups = new Map(rows.map((row) => [row, setupOf(row)]));
+  const alike = (one: AccuracyRow, other: AccuracyRow) => setups.get(one) === setups.get(other);
   const own = rows
     .filter((row) => isBackbone(row, workload.model.backbone))
-    .map((row) => ({ row, peers: rows.filter((peer) => setupOf(peer) === setupOf(row) && peer.id !== row.id) }))
+    .map((row) => ({ row, peers: rows.filter((peer) => alike(row, peer) && peer.id !== row.id) }))
     .filter((one) => one.peers.length > 0)
     .sort((left, right) => suits(right.row) - suits(left.row) || right.peers.length - left.peers.length);
   return own[0];
