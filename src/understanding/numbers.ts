@@ -116,7 +116,7 @@ const IDIOMS = /^(?:十分(?!钟)|万一|千万|一一)/;
 const PERIOD_NEXT = /^\s*(?:个?月|天|个?小时|个?钟|年|周|日)/;
 const MEASURE_NEXT =
   /^\s*(?:张|卡|块(?!跑|用|训|放|儿)|个|台|元|小时|天|路|枚|颗|步|轮|类|级|倍|份|分钟|机|片|图|年|周|星期|日(?!常)|次|通道|波段|折|刀|美|层|组|节点|幅|显卡|gpu|gb?\b|[a-z]{0,4}\d)/i;
-const END_NEXT = /^\s*(?:$|[,.;!?\n吧呢了行就可])/;
+const END_NEXT = /^\s*(?:$|[,.;!?\n吧呢了行就可])|^\s/;
 const NOT_BEFORE = /[另某这那同每任第唯统万上下整]$/;
 const CUE_BEFORE = /(?:^|bs|batch(?:[ _]?size)?|卡|总|成|为|是|到|预算|就|用|[=:,])\s*$/i;
 const MONEY_BEFORE = /(?:预算|最多|花|不超过|每|¥|一共|批了)[^,.;\n]{0,6}$/;
@@ -221,16 +221,28 @@ const ENGLISH: Readonly<Record<string, string>> = {
   eight: '8',
   ten: '10',
   twelve: '12',
+  fifteen: '15',
   sixteen: '16',
   twenty: '20',
+  'twenty-four': '24',
   thirty: '30',
+  'thirty-two': '32',
+  forty: '40',
+  fifty: '50',
 };
+const WORDS = Object.keys(ENGLISH).toSorted((left, right) => right.length - left.length);
 const ENGLISH_RUN = new RegExp(
-  `\\b(${Object.keys(ENGLISH).join('|')})(?=[ -](?:gpus?\\b|cards?\\b|boxes\\b|nodes?\\b|images?\\b|imgs?\\b|classes\\b|hours?\\b|days?\\b|epochs?\\b|nvidia|tesla|rtx|gtx|titan|[a-z]{0,2}\\d{1,4}))`,
+  `\\b(${WORDS.join('|')})(?=[ -](?:yuan\\b|rmb\\b|dollars?\\b|bucks?\\b|channels?\\b|gpus?\\b|cards?\\b|boxes\\b|nodes?\\b|images?\\b|imgs?\\b|classes\\b|hours?\\b|days?\\b|epochs?\\b|nvidia|tesla|rtx|gtx|titan|[a-z]{0,2}\\d{1,4}))`,
   'gi',
 );
 
-/** Writes English counting words before a counted noun in digits: "two 4090s" → "2 4090s". */
+const ENGLISH_VALUE = new RegExp(
+  `(?<=\\b(?:batch(?: size)?(?: of)?|bs|budget(?: of| is)?) )(${WORDS.join('|')})(?![-\\w])`,
+  'gi',
+);
+
+/** Writes English counting words in digits before a counted noun ("two 4090s") and behind a quantity ("batch four"). */
 export function englishToDigits(text: string): string {
-  return text.replace(ENGLISH_RUN, (word) => ENGLISH[word.toLowerCase()] ?? word);
+  const digits = (word: string): string => ENGLISH[word.toLowerCase()] ?? word;
+  return text.replace(ENGLISH_RUN, digits).replace(ENGLISH_VALUE, digits);
 }

@@ -83,6 +83,12 @@ describe('batch size and its scope', () => {
     ['总共 16 batch，两卡', { batchSize: 16, batchScope: 'total', gpus: 2 }],
     ['unet 512，8 的 bs', { batchSize: 8 }],
     ['unet 512 batch 4', { batchSize: 4 }],
+    [
+      'unet 512 batch four, budget ten yuan per hour',
+      { batchSize: 4, budget: { amount: 10, currency: 'CNY', period: 'hour' } },
+    ],
+    ['unet 五百一十二 batch 八 预算十块每小时', { imageHeight: 512, batchSize: 8 }],
+    ['batch size of sixteen', { batchSize: 16 }],
     ['global batch 16 over 8 V100s', { batchSize: 16, batchScope: 'total', gpus: 8 }],
     ['total 16 on those 2', { batchSize: 16, batchScope: 'total' }],
     ['samples_per_gpu=1', { batchSize: 1, batchScope: 'per_gpu' }],
