@@ -54,6 +54,7 @@ const recipeSchema = z.strictObject({
   architecture: text,
   when: z.strictObject({
     head: text.optional(),
+    /** A trailing `*` matches any ending. */
     backbones: z.array(text).optional(),
     dataset: text.optional(),
     /** All of these words stand in the name. */
@@ -64,6 +65,7 @@ const recipeSchema = z.strictObject({
   imageHeight: z.number().int().positive().optional(),
   imageWidth: z.number().int().positive().optional(),
   precision: z.enum(['fp32', 'fp16']).optional(),
+  optimizer: z.enum(['sgd', 'adam', 'adamw']).optional(),
   inputChannels: z.number().int().positive().optional(),
   source: text,
 });

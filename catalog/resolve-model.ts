@@ -172,7 +172,7 @@ function applies(recipe: Recipe, row: ModelRow, query: ModelQuery, catalog: Mode
     recipe.implementation === row.implementation &&
     recipe.architecture === row.architecture &&
     (when.head === undefined || when.head === query.options?.['head']) &&
-    (when.backbones === undefined || when.backbones.includes(backbone ?? '')) &&
+    (when.backbones === undefined || matchesAny(backbone ?? '', when.backbones)) &&
     (when.dataset === undefined || when.dataset === query.dataset) &&
     (when.words === undefined || when.words.every((word) => query.words?.includes(word) === true))
   );
@@ -224,7 +224,7 @@ function defaultsOf(row: ModelRow, recipes: readonly Recipe[]): ModelDefaults {
       ? null
       : { height: sized.imageHeight, width: sized.imageWidth ?? sized.imageHeight };
   return {
-    optimizer: row.optimizer,
+    optimizer: recipes.find(({ optimizer }) => optimizer !== undefined)?.optimizer ?? row.optimizer,
     loss: row.loss ?? null,
     imageHeight: recipeSize?.height ?? row.imageHeight,
     imageWidth: recipeSize?.width ?? row.imageWidth,
