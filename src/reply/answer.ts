@@ -88,7 +88,11 @@ function beside(cards: readonly Fit[], recommendation: Recommendation, words: Wo
 /** Behind a failure: what else to run it on, and where the memory goes. */
 export function failedBlocks(input: AnswerInput, recommendation: Recommendation, words: Words): readonly Block[] {
   const machine = words.advice.oom.otherMachine(rentText(recommendation, words));
-  return [{ kind: 'text', level: 'main', text: machine }, ...supporting(input, recommendation, words)];
+  // the figures of the failure fill the first screen: where the memory goes comes behind it
+  const blocks = supporting(input, recommendation, words).map(
+    (block): Block => (block.kind === 'bar' ? { ...block, level: 'details' } : block),
+  );
+  return [{ kind: 'text', level: 'main', text: machine }, ...blocks];
 }
 
 function fitVerdict(card: Fit, { estimate }: Recommendation, words: Words): string {

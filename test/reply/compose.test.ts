@@ -163,6 +163,7 @@ describe('other questions', () => {
       expect(reply.fallback).toMatch(/2\.\d+ (张|images)/);
       expect(reply.fallback).not.toMatch(/truly too big|确实放不下/);
       expect(reply.fallback).toContain('ecs.');
+      expect(find(reply, 'bar').level).toBe('details');
     }
   });
 
