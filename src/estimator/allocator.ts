@@ -29,8 +29,10 @@ class Pool {
     this.small = small;
   }
 
-  take(size: number): Block | undefined {
-    const at = this.lowerBound(size, -1);
+  /** `tail` can grow, so it counts as larger than any other block. */
+  take(size: number, tail: Block | undefined): Block | undefined {
+    const first = this.lowerBound(size, -1);
+    const at = first + 1 < this.blocks.length && this.blocks[first] === tail ? first + 1 : first;
     return at < this.blocks.length ? this.blocks.splice(at, 1)[0] : undefined;
   }
 
@@ -72,7 +74,8 @@ export class CachingAllocator {
   allocate(bytes: number): Block {
     const size = roundToBlock(Math.max(bytes, 1));
     const pool = size <= SMALL_LIMIT ? this.small : this.large;
-    const block = pool.take(size) ?? (this.expandable ? this.extend(pool, size) : this.segment(pool, size));
+    const block =
+      pool.take(size, this.tails.get(pool)) ?? (this.expandable ? this.extend(pool, size) : this.segment(pool, size));
     block.free = false;
     this.split(block, size);
     return block;
@@ -126,7 +129,7 @@ export class CachingAllocator {
 
   private split(block: Block, size: number): void {
     const rest = block.size - size;
-    if (block.pool.small ? rest < SMALL_SPLIT : rest <= LARGE_SPLIT) return;
+    if (block.pool.small || this.expandable ? rest < SMALL_SPLIT : rest <= LARGE_SPLIT) return;
     const tail: Block = {
       size: rest,
       address: block.address + size,
