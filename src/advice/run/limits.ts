@@ -60,12 +60,23 @@ function bracket(need: Need, limit: number, range: { readonly from: number; read
   return high;
 }
 
+/** The same for a need on a straight line: after one doubling the line says where it passes the limit. */
+function bracketOnLine(need: Need, limit: number, range: { readonly from: number; readonly most: number }): number {
+  const { from, most } = range;
+  const second = Math.min(most, from * 2);
+  if (second === from || need(from) > limit) return from;
+  const slope = (need(second) - need(from)) / (second - from);
+  const left = limit - need(second);
+  if (left < 0 || !(slope > 0)) return bracket(need, limit, { from: second, most });
+  return bracket(need, limit, { from: Math.min(most, second + Math.floor(left / slope) + 1), most });
+}
+
 /** Largest batch per GPU that fits as configured; null when not even the smallest does. */
 export function findMaxBatch(estimate: EstimateOf, workload: Workload, gpu: GpuSpec): number | null {
   const need = needOf(estimate, gpu, (batchSize) => ({ ...workload, batchSize }));
   const low = smallestBatch(workload);
   const limit = usableGiB(gpu);
-  const high = bracket(need, limit, { from: Math.max(low, workload.batchSize), most: LARGEST_BATCH });
+  const high = bracketOnLine(need, limit, { from: Math.max(low, workload.batchSize), most: LARGEST_BATCH });
   return largestWithin(need, limit, { low, high });
 }
 
