@@ -166,6 +166,12 @@ function copyOf(t: Tape, x: Tensor): Storage {
   return t.allocate(x.shape, x.dtype);
 }
 
+/** What a product keeps: each operand that the gradient of the other needs. */
+export function keptOperands(a: Tensor, b: Tensor, left: Storage = a.storage): readonly Storage[] {
+  if (!b.requiresGrad) return a.requiresGrad ? [b.storage] : [];
+  return a.requiresGrad ? [left, b.storage] : [left];
+}
+
 /** `a * b` (or a / b): keeps each operand that the other's gradient needs. */
 export function multiply(t: Tape, a: Tensor, b: Tensor, options: { inPlace?: boolean; name?: string } = {}): Tensor {
   const { inPlace = false, name = 'mul' } = options;
@@ -175,9 +181,7 @@ export function multiply(t: Tape, a: Tensor, b: Tensor, options: { inPlace?: boo
   const dtype = inPlace ? a.dtype : promoted(a, b);
   const storage = inPlace ? a.storage : t.allocate(shape, dtype);
   t.work('pointwise', dtype === 'half', { macs: 0, bytes: byteSize(a) + byteSize(b) + storage.bytes });
-  const saved = [];
-  if (b.requiresGrad) saved.push(original);
-  if (a.requiresGrad) saved.push(b.storage);
+  const saved = keptOperands(a, b, original);
   return t.result(
     { storage, shape, dtype, strides: inPlace ? a.strides : binaryStrides(a, b, shape) },
     { name, inputs: [a, b], saved, rule: productRule },

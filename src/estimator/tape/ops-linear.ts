@@ -1,5 +1,5 @@
 import { viewStrides } from './layout.ts';
-import { add, addInPlace, byteSize, productsOf, toHalf } from './ops-core.ts';
+import { add, addInPlace, byteSize, keptOperands, productsOf, toHalf } from './ops-core.ts';
 import { reshape } from './ops-shape.ts';
 import { emitFresh, freshRule, incoming } from './rules.ts';
 import { type BackwardRule, elements, type Tensor } from './storage.ts';
@@ -64,9 +64,7 @@ function matrixProduct(t: Tape, p: Product): Tensor {
     macs: elements(p.shape) * features,
     bytes: byteSize(p.input) + byteSize(p.weight) + storage.bytes,
   });
-  const saved = [];
-  if (p.weight.requiresGrad) saved.push(p.input.storage);
-  if (p.input.requiresGrad) saved.push(p.weight.storage);
+  const saved = keptOperands(p.input, p.weight);
   return t.result({ storage, shape: p.shape, dtype }, { name, inputs, saved, rule: matrixRule });
 }
 
@@ -115,8 +113,6 @@ function batchProduct(t: Tape, held: readonly Tensor[], a: Tensor, b: Tensor): T
     macs: batch * rows * columns * inner,
     bytes: byteSize(a) + byteSize(b) + storage.bytes,
   });
-  const saved = [];
-  if (b.requiresGrad) saved.push(a.storage);
-  if (a.requiresGrad) saved.push(b.storage);
+  const saved = keptOperands(a, b);
   return t.result({ storage, shape, dtype: a.dtype }, { name: 'bmm', inputs: [a, b], saved, rule: freshRule });
 }
