@@ -1,6 +1,7 @@
 import type { IncomingMessage } from '../../src/message.ts';
 import type { Reply } from '../../src/reply/reply.ts';
 import type { AdapterContext } from '../adapter.ts';
+import { createOrder } from '../in-order.ts';
 import type { Seal } from '../seal.ts';
 import { escapeMarkdown } from './limits.ts';
 import * as inbound from './receive.ts';
@@ -23,7 +24,8 @@ export interface DeskOptions {
 /** Takes robot messages in: to the inbox, or a word of our own where there is nothing to answer. */
 export class Desk {
   readonly #options: DeskOptions;
-  readonly #tails = new Map<string, Promise<unknown>>();
+  /** Messages of one conversation reach the inbox in the order in which they came. */
+  readonly #inOrder = createOrder();
 
   constructor(options: DeskOptions) {
     this.#options = options;
@@ -101,17 +103,6 @@ export class Desk {
     void send(inbound.addressOf(message, seal.close), courtesy).catch((error: unknown) => {
       context.logger.info({ error }, 'courtesy failed');
     });
-  }
-
-  /** Messages of one conversation one after the other, so that they reach the inbox in the order in which they came. */
-  #inOrder<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const next = (this.#tails.get(key) ?? Promise.resolve()).catch(() => undefined).then(work);
-    const tail = next.finally(() => {
-      if (this.#tails.get(key) === tail) this.#tails.delete(key);
-    });
-    tail.catch(() => undefined);
-    this.#tails.set(key, tail);
-    return next;
   }
 }
 
