@@ -21,10 +21,19 @@ export interface Post {
  *
  * @throws AppError `platform-unreachable`; never with the address, which may hold a credential.
  */
-export async function postJson(url: string, { what, body, headers = {} }: Post): Promise<Answer> {
+export function postJson(url: string, { what, body, headers = {} }: Post): Promise<Answer> {
   const head = { accept: 'application/json', 'content-type': 'application/json', ...headers };
-  const request = { method: 'POST', headers: head, body: JSON.stringify(body), redirect: 'error' } as const;
-  const response = await fetch(url, { ...request, signal: AbortSignal.timeout(timeoutMs) }).catch((error: unknown) => {
+  return send(url, what, { headers: head, body: JSON.stringify(body) });
+}
+
+/** The same for files (multipart). */
+export function postForm(url: string, what: string, body: FormData): Promise<Answer> {
+  return send(url, what, { headers: { accept: 'application/json' }, body });
+}
+
+async function send(url: string, what: string, init: RequestInit): Promise<Answer> {
+  const request = { ...init, method: 'POST', redirect: 'error', signal: AbortSignal.timeout(timeoutMs) } as const;
+  const response = await fetch(url, request).catch((error: unknown) => {
     const reason = error instanceof Error ? error.name : 'failure';
     throw new AppError('platform-unreachable', `no answer to the request for ${what}`, { details: { reason } });
   });

@@ -22,6 +22,8 @@ export interface DingtalkAdapterConfig {
   readonly encryptionKey: string | undefined;
   /** How long the numbered choices of an answer stay known. */
   readonly retentionDays: number;
+  /** A picture of the memory bar in answers: each costs a call of the API quota. */
+  readonly charts: boolean;
   readonly pace: Pace;
 }
 
@@ -57,6 +59,7 @@ const variables = z.object({
   RETENTION_DAYS: text
     .transform((value) => Number(value ?? 30))
     .refine((value) => value > 0, 'must be a positive number'),
+  CHARTS: text.pipe(z.enum(['on', 'off'], 'must be on or off').optional()),
 });
 
 /** Environment variables → configuration; `null` when DingTalk is not configured, an issue for the one that is missing. */
@@ -75,6 +78,7 @@ export const dingtalkEnvSchema = variables.transform((env, context): DingtalkAda
     legacyUrl: env.DINGTALK_LEGACY_ENDPOINT,
     encryptionKey: env.ENCRYPTION_KEY,
     retentionDays: env.RETENTION_DAYS,
+    charts: env.CHARTS === 'on',
     pace,
   };
 });

@@ -1,5 +1,6 @@
 import type { Reply } from '../../src/reply/reply.ts';
 import type { Adapter, AdapterContext, Address, Delivery } from '../adapter.ts';
+import { createPictures } from '../pictures.ts';
 import { createSeal } from '../seal.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
 import { advice, StreamConnection } from './connection.ts';
@@ -7,8 +8,8 @@ import { deliverMessage } from './deliver.ts';
 import { Desk } from './desk.ts';
 import { dingtalkLimits } from './limits.ts';
 import { dingtalkAddress } from './receive.ts';
-import { type DingtalkMessage, renderReply } from './render.ts';
-import { AccessToken, isTrustedWebhook } from './web.ts';
+import { type DingtalkMessage, pictured, renderReply } from './render.ts';
+import { AccessToken, isTrustedWebhook, uploadPicture } from './web.ts';
 
 export type { DingtalkAdapterConfig } from './config.ts';
 
@@ -31,6 +32,10 @@ export function createDingtalkAdapter(
     return deliverMessage({ config, address, webhook, token, key: delivery?.key }, message);
   };
   const desk = new Desk({ context, seal, send, keepMs: config.retentionDays * dayMs });
+  const drawn = createPictures({
+    upload: (png) => uploadPicture(config.legacyUrl, token, png),
+    logger: context.logger,
+  });
   const connection = new StreamConnection(config, context, (data) => desk.receive(data));
   return {
     name: 'dingtalk',
@@ -38,16 +43,18 @@ export function createDingtalkAdapter(
       buttons: true,
       threads: false,
       updates: false,
-      images: false,
+      images: config.charts,
       maximumBytes: dingtalkLimits.messageBytes + dingtalkLimits.plainBytes,
     },
     start: () => connection.start(),
     stop: () => connection.stop(),
     status: () => connection.status,
-    render: (reply) => renderReply(reply, false, context.texts(reply.locale)),
+    render: (reply) => renderReply(reply, { isGroup: false }, context.texts(reply.locale)),
     async deliver(address, reply: Reply, delivery) {
       const place = dingtalkAddress.parse(address);
-      const message = renderReply(reply, place.isGroup, context.texts(reply.locale));
+      const bar = config.charts ? pictured(reply) : undefined;
+      const picture = bar && (await drawn(bar, delivery?.key));
+      const message = renderReply(reply, { isGroup: place.isGroup, picture }, context.texts(reply.locale));
       await desk.offer(place.dialog, reply);
       await send(address, message, delivery);
     },

@@ -1,5 +1,7 @@
 import type { Block, Choice, Reply, TierColumns, TierLine } from '../../src/reply/reply.ts';
 import type { SurfaceTexts } from '../adapter.ts';
+import { squareOf } from '../chart.ts';
+import type { Bar, Picture } from '../pictures.ts';
 import { clip, clipBytes, oneLine } from '../text.ts';
 import { dingtalkLimits, escapeMarkdown } from './limits.ts';
 
@@ -19,17 +21,24 @@ export interface DingtalkMessage {
   readonly plain: string;
 }
 
+export interface Place {
+  readonly isGroup: boolean;
+  /** Uploaded picture of one bar of the answer. */
+  readonly picture?: Picture | undefined;
+}
+
 const gib = 1024 ** 3;
 const lineBreak = '  \n';
 const separator = '\n\n';
 
 /** Reply → one message within the limits: what does not fit the byte cap is left out from the end, behind "details". */
-export function renderReply(reply: Reply, isGroup: boolean, texts: SurfaceTexts): DingtalkMessage {
+export function renderReply(reply: Reply, { isGroup, picture }: Place, texts: SurfaceTexts): DingtalkMessage {
   const [verdict = ''] = reply.fallback.split('\n');
   const buttons = reply.choices.filter(isSafe).slice(0, dingtalkLimits.buttons).map(buttonOf);
   const closing = [choiceLines(reply, isGroup, texts), codeLine(reply)].filter((part) => part !== '');
   const spent = bytesOf(closing.join(separator)) + bytesOf(JSON.stringify(buttons));
-  const body = bodyOf(reply, dingtalkLimits.messageBytes - spent - dingtalkLimits.titleCharacters * 4);
+  const room = dingtalkLimits.messageBytes - spent - dingtalkLimits.titleCharacters * 4;
+  const body = bodyOf(reply, room, picture);
   return {
     title: clip(oneLine(verdict), dingtalkLimits.titleCharacters) || 'GPU',
     text: [...body, ...closing].join(separator),
@@ -38,13 +47,19 @@ export function renderReply(reply: Reply, isGroup: boolean, texts: SurfaceTexts)
   };
 }
 
+const shown = ({ blocks, estimateCode }: Reply): readonly Block[] =>
+  blocks.filter(({ level }) => level === 'main' || estimateCode === undefined);
+
+/** The bar that a picture can show. */
+export const pictured = (reply: Reply): Bar | undefined =>
+  shown(reply).find((block): block is Bar => block.kind === 'bar' && block.segments.length > 0);
+
 /** Blocks in order while they fit. JSON doubles quotes and backslashes, so the JSON form is measured. */
-function bodyOf(reply: Reply, room: number): string[] {
-  const wanted = reply.blocks.filter(({ level }) => level === 'main' || reply.estimateCode === undefined);
+function bodyOf(reply: Reply, room: number, picture: Picture | undefined): string[] {
   const kept: string[] = [];
   let left = room;
-  for (const block of wanted) {
-    const text = markdownOf(block);
+  for (const block of shown(reply)) {
+    const text = markdownOf(block, picture);
     const size = bytesOf(JSON.stringify(text)) + separator.length * 2;
     if (text === '' || size > left) continue;
     kept.push(text);
@@ -54,7 +69,7 @@ function bodyOf(reply: Reply, room: number): string[] {
   return [clipBytes(escapeMarkdown(reply.fallback), room / 2).replaceAll('\n', lineBreak)];
 }
 
-function markdownOf(block: Block): string {
+function markdownOf(block: Block, picture: Picture | undefined): string {
   switch (block.kind) {
     case 'verdict':
       return `**${escaped(block.text)}**`;
@@ -75,7 +90,7 @@ function markdownOf(block: Block): string {
     case 'code':
       return titled(block.title, [lines(block.text)]);
     case 'bar':
-      return barText(block);
+      return barText(block, picture?.bar === block ? picture.mediaId : undefined);
     case 'tiers':
       return titled(
         block.title,
@@ -96,9 +111,13 @@ const lines = (text: string): string =>
     .map((line) => escapeMarkdown(line.trimEnd()))
     .join(lineBreak);
 
-function barText({ title, segments, note }: Extract<Block, { kind: 'bar' }>): string {
-  const parts = segments.map(({ label, bytes }) => `${escaped(label)} ${(bytes / gib).toPrecision(2)}`);
-  const line = `**${escaped(title)}** ${parts.join(' · ')} GiB`;
+/** With a picture each part carries the square of its colour there. */
+function barText({ title, segments, note }: Bar, mediaId: string | undefined): string {
+  const square = (index: number): string => (mediaId === undefined ? '' : `${squareOf(index)} `);
+  const part = (label: string, bytes: number): string => `${escaped(label)} ${(bytes / gib).toPrecision(2)}`;
+  const parts = segments.map(({ label, bytes }, index) => square(index) + part(label, bytes));
+  const picture = mediaId === undefined ? '' : `![](${mediaId})${separator}`;
+  const line = `${picture}**${escaped(title)}** ${parts.join(' · ')} GiB`;
   return note === '' ? line : `${line}${lineBreak}${escaped(note)}`;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
-import { type Answer, postJson } from '../http.ts';
+import { type Answer, postForm, postJson } from '../http.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
 
 /** Official hosts of session webhooks. https://open.dingtalk.com/document/orgapp/robot-reply-and-send-messages */
@@ -89,4 +89,27 @@ export class AccessToken {
     this.#held = { token: parsed.data.accessToken, until: this.#now() + parsed.data.expireIn * 1_000 - earlyMs };
     return parsed.data.accessToken;
   }
+}
+
+/** Ids of media that cannot end the Markdown they are put into. */
+const uploaded = z.looseObject({ media_id: z.string().regex(/^[\w@$+/=.-]{1,200}$/u) });
+const tokenRefused: ReadonlySet<string> = new Set(['40001', '40014', '42001']);
+
+/**
+ * The id by which Markdown shows the picture; `media/upload` of the older API (open.dingtalk.com, snapshot 2026-08-22).
+ *
+ * @throws AppError `platform-unreachable` or `platform-refused`.
+ */
+export async function uploadPicture(base: string, token: AccessToken, png: Uint8Array<ArrayBuffer>): Promise<string> {
+  const url = new URL('/media/upload?type=image', base);
+  url.searchParams.set('access_token', await token.get());
+  const form = new FormData();
+  form.set('type', 'image');
+  form.set('media', new Blob([png], { type: 'image/png' }), 'memory.png');
+  const answer = await postForm(url.href, 'the picture', form);
+  const reason = reasonOf(answer);
+  if (tokenRefused.has(reason)) token.drop();
+  const media = uploaded.safeParse(answer.body).data;
+  if (answer.status !== 200 || reason !== '0' || media === undefined) throw openApiError(answer, 'the picture');
+  return media.media_id;
 }

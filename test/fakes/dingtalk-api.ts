@@ -8,6 +8,7 @@ export interface ApiCall {
   readonly query: URLSearchParams;
   readonly headers: IncomingHttpHeaders;
   readonly body: unknown;
+  readonly raw: Buffer;
   /** Epoch milliseconds. */
   readonly at: number;
 }
@@ -64,6 +65,17 @@ const refusal = (status: number, code: string): ApiAnswer => ({
   body: { code, message: 'refused', requestid: '0' },
 });
 
+/** The file of the multipart field `media`, when it is named and says that it is a picture. */
+function fileIn(raw: Buffer, contentType: string): Buffer | undefined {
+  const boundary = /^multipart\/form-data; boundary=(\S+)$/u.exec(contentType)?.[1];
+  const part = raw
+    .toString('latin1')
+    .split(`--${boundary}`)
+    .find((text) => /name="media"; filename="[^"]+\.png"\r\nContent-Type: image\/png\r\n/iu.test(text));
+  const start = part?.indexOf('\r\n\r\n') ?? -1;
+  return boundary === undefined || start < 0 ? undefined : Buffer.from(part?.slice(start + 4, -2) ?? '', 'latin1');
+}
+
 /** Session webhooks and the OpenAPI; remembers every message that reached a chat. */
 export class DingtalkApi {
   readonly messages: ChatMessage[] = [];
@@ -75,6 +87,8 @@ export class DingtalkApi {
   readonly closed = new Set<string>();
   /** People who cannot be written to. */
   readonly unreachable = new Set<string>();
+  /** Uploaded pictures by media id. */
+  readonly media = new Map<string, Buffer>();
   readonly #sessions = new Set<string>();
   readonly #clientId: string;
   readonly #clientSecret: string;
@@ -106,8 +120,7 @@ export class DingtalkApi {
     if (call.method !== 'POST') return refusal(405, 'methodNotAllowed');
     if (call.path === '/robot/sendBySession') return this.#webhook(call);
     if (call.path === '/v1.0/oauth2/accessToken') return this.#token(call);
-    if (call.path === '/media/upload')
-      return { status: 200, body: { errcode: 0, errmsg: 'ok', media_id: '$iAEKAqNwbmcDBgTNAk', type: 'image' } };
+    if (call.path === '/media/upload') return this.#upload(call);
     const isSend = call.path === '/v1.0/robot/groupMessages/send' || call.path === '/v1.0/robot/oToMessages/batchSend';
     if (!isSend) return refusal(404, 'InvalidAction.NotFound');
     const token = String(call.headers['x-acs-dingtalk-access-token'] ?? '');
@@ -122,12 +135,23 @@ export class DingtalkApi {
     const message = webhookBody.safeParse(body).data;
     if (message === undefined || !String(headers['content-type']).startsWith('application/json'))
       return { status: 200, body: { errcode: 40035, errmsg: 'bad body' } };
-    this.problems.push(...messageProblems(body));
+    this.problems.push(...messageProblems(body, this.media));
     const shown = message.actionCard ?? message.markdown ?? { title: '', text: message.text?.content ?? '' };
     const { title, text } = shown;
     const buttons = message.actionCard?.btns ?? [];
     this.messages.push({ via: 'webhook', to: session, title, text, buttons, body: message, at });
     return { status: 200, body: { errcode: 0, errmsg: 'ok' }, sent: session };
+  }
+
+  /** The older API: every answer is HTTP 200. */
+  #upload({ query, headers, raw }: ApiCall): ApiAnswer {
+    const refuse = (errcode: number, errmsg: string): ApiAnswer => ({ status: 200, body: { errcode, errmsg } });
+    if (!this.tokens.has(query.get('access_token') ?? '')) return refuse(40014, '不合法的access_token');
+    const file = fileIn(raw, String(headers['content-type']));
+    if (query.get('type') !== 'image' || file === undefined) return refuse(40035, '不合法的参数');
+    const id = `$iAEKAqNwbmcDBgTNAk${this.media.size}`;
+    this.media.set(id, file);
+    return { status: 200, body: { errcode: 0, errmsg: 'ok', media_id: id, created_at: 1605863153573, type: 'image' } };
   }
 
   #token({ body }: ApiCall): ApiAnswer {
@@ -160,7 +184,7 @@ export class DingtalkApi {
 
   #keep(message: Pick<ChatMessage, 'via' | 'to' | 'body' | 'at'> & { msgKey: string; msgParam: string }): void {
     const { via, to, body, at, msgKey, msgParam } = message;
-    this.problems.push(...parameterProblems(msgKey, msgParam));
+    this.problems.push(...parameterProblems(msgKey, msgParam, this.media));
     const parameters = z.record(z.string(), z.string()).catch({}).parse(JSON.parse(msgParam));
     const numbers = [1, 2, 3, 4, 5].filter((number) => parameters[`actionTitle${number}`] !== undefined);
     const buttons = numbers.map((number) => ({

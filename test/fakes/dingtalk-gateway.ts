@@ -39,10 +39,10 @@ interface Waiting {
 const ackFrame = z.looseObject({ headers: z.looseObject({ messageId: z.string() }) });
 export const robotTopic = '/v1.0/im/bot/messages/get';
 
-async function bodyOf(request: IncomingMessage): Promise<string> {
+async function bodyOf(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(Buffer.from(chunk));
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 function parsed(body: string): unknown {
@@ -219,14 +219,15 @@ export class DingtalkGateway {
 
   async #respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.url);
-    const text = await bodyOf(request).catch(() => '');
+    const raw = await bodyOf(request).catch(() => Buffer.alloc(0));
     const { method = '', headers } = request;
     const call: ApiCall = {
       method,
       path: url.pathname,
       query: url.searchParams,
       headers,
-      body: parsed(text),
+      body: parsed(raw.toString('utf8')),
+      raw,
       at: Date.now(),
     };
     this.calls.push(call);

@@ -44,8 +44,13 @@ const forbidden: readonly (readonly [string, RegExp])[] = [
 
 const bytes = (value: unknown): number => Buffer.byteLength(typeof value === 'string' ? value : JSON.stringify(value));
 
-export function markdownProblems(text: string): string[] {
-  const found = forbidden.filter(([, pattern]) => pattern.test(text)).map(([name]) => `the text holds ${name}`);
+/** Ids of pictures that were uploaded: nothing else may be shown. */
+type Media = Pick<ReadonlyMap<string, unknown>, 'has'>;
+const none: Media = new Map();
+
+export function markdownProblems(text: string, media: Media = none): string[] {
+  const rest = text.replace(/^!\[\]\(([^()\s]+)\)$/gmu, (picture, id) => (media.has(id) ? '' : picture));
+  const found = forbidden.filter(([, pattern]) => pattern.test(rest)).map(([name]) => `the text holds ${name}`);
   return text.isWellFormed() ? found : [...found, 'the text is not well-formed'];
 }
 
@@ -84,14 +89,20 @@ function mentionProblems(text: string, mention: z.infer<typeof at> | undefined):
 }
 
 /** What is wrong with a body for a session webhook; empty when nothing. */
-export function messageProblems(body: unknown): string[] {
+export function messageProblems(body: unknown, media: Media = none): string[] {
   const { data, error } = message.safeParse(body);
   if (data === undefined) return (error?.issues ?? []).map(({ path, message: text }) => `${path.join('.')}: ${text}`);
   const size = bytes(body) > parameterBytes ? [`${bytes(body)} bytes`] : [];
   if (data.msgtype === 'text') return [...size, ...mentionProblems(data.text.content, data.at)];
   const { title, text } = data.msgtype === 'markdown' ? data.markdown : data.actionCard;
   const buttons = data.msgtype === 'actionCard' ? data.actionCard.btns.flatMap(buttonProblems) : [];
-  return [...size, ...titleProblems(title), ...markdownProblems(text), ...mentionProblems(text, data.at), ...buttons];
+  return [
+    ...size,
+    ...titleProblems(title),
+    ...markdownProblems(text, media),
+    ...mentionProblems(text, data.at),
+    ...buttons,
+  ];
 }
 
 const cardKeys = (count: number): string[] =>
@@ -107,7 +118,7 @@ const templates: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** What is wrong with a message of the OpenAPI. */
-export function parameterProblems(msgKey: string, msgParam: string): string[] {
+export function parameterProblems(msgKey: string, msgParam: string, media: Media = none): string[] {
   const names = templates[msgKey];
   if (names === undefined) return [`no template ${msgKey}`];
   const parameters = z.record(z.string(), z.string()).safeParse(JSON.parse(msgParam)).data ?? {};
@@ -115,7 +126,7 @@ export function parameterProblems(msgKey: string, msgParam: string): string[] {
   if (given.join() !== [...names].sort().join()) return [`${msgKey} with ${given.join()}`];
   const size = bytes(msgParam) > parameterBytes ? [`${bytes(msgParam)} bytes`] : [];
   if (msgKey === 'sampleText') return size;
-  const text = markdownProblems(parameters['text'] ?? '');
+  const text = markdownProblems(parameters['text'] ?? '', media);
   const numbers = [1, 2, 3, 4, 5].filter((number) => parameters[`actionTitle${number}`] !== undefined);
   const several = numbers.map((number) => ({
     title: parameters[`actionTitle${number}`] ?? '',

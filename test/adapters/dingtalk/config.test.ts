@@ -24,11 +24,21 @@ describe('environment', () => {
   });
 
   test.each([
+    [{}, false],
+    [{ CHARTS: ' ' }, false],
+    [{ CHARTS: 'off' }, false],
+    [{ CHARTS: 'on' }, true],
+  ])('pictures with %o: %s', (env, charts) => {
+    expect(dingtalkEnvSchema.parse({ ...both, ...env })?.charts).toBe(charts);
+  });
+
+  test.each([
     [{ DINGTALK_CLIENT_ID: 'ding1' }, ['DINGTALK_CLIENT_SECRET']],
     [{ DINGTALK_CLIENT_SECRET: 's' }, ['DINGTALK_CLIENT_ID']],
     [{ ...both, DINGTALK_OPENAPI_ENDPOINT: 'nowhere' }, ['DINGTALK_OPENAPI_ENDPOINT']],
     [{ ...both, ENCRYPTION_KEY: 'short' }, ['ENCRYPTION_KEY']],
     [{ ...both, RETENTION_DAYS: 'x' }, ['RETENTION_DAYS']],
+    [{ ...both, CHARTS: 'yes' }, ['CHARTS']],
   ])('%o names %o', (env, names) => {
     expect(problems(env)).toEqual(names);
   });

@@ -330,6 +330,16 @@ describe('start and stop', () => {
     await site.close();
   }, 120_000);
 
+  test('CHARTS=on: an answer with a picture, one upload', async () => {
+    const site = await openSite();
+    await site.start({ env: { CHARTS: 'on' } });
+    const answer = await site.ask(site.say({ text: question, user: 'staff2001' }));
+    expect(answer.text).toMatch(/^!\[\]\(\$iAEKAqNwbmcDBgTNAk0\)\n\n\*\*.+🟦 .+🟧 /mu);
+    expect(site.gateway.api.media.size).toBe(1);
+    expect(site.gateway.api.problems).toEqual([]);
+    await site.close();
+  }, 60_000);
+
   test('the check tries the credentials and says what is wrong', async () => {
     const gateway = await DingtalkGateway.start();
     const env = { ...environmentOf(gateway), DATABASE_URL: 'memory:', LOCALE: 'en' };

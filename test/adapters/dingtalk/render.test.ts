@@ -7,7 +7,7 @@ import { markdownProblems, messageProblems, parameterProblems } from '../../fake
 import { chineseTexts, englishTexts, fullReply } from '../slack/samples.ts';
 import { tapped } from './process.ts';
 
-const render = (reply: Reply, isGroup = false) => renderReply(reply, isGroup, englishTexts);
+const render = (reply: Reply, isGroup = false) => renderReply(reply, { isGroup }, englishTexts);
 const choicesOf = (...says: string[]): Choice[] => says.map((say) => ({ label: say.slice(0, 20), say }));
 
 describe('an answer', () => {
@@ -61,8 +61,8 @@ describe('buttons', () => {
 
 describe('limits', () => {
   const bodies = [...goldenReplies(), ...extremeReplies()].flatMap((reply) => [
-    renderReply(reply, false, chineseTexts),
-    renderReply(reply, true, englishTexts),
+    renderReply(reply, { isGroup: false }, chineseTexts),
+    renderReply(reply, { isGroup: true }, englishTexts),
   ]);
 
   test('hold for every reply, whichever way it takes', () => {
