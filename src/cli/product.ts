@@ -7,6 +7,7 @@ import { createMetrics, type MetricsRegistry } from '../observability/metrics.ts
 import { createRateLimiter } from '../observability/rate-limit.ts';
 import { openStateStore } from '../state/open-state-store.ts';
 import type { Store } from '../state/store.ts';
+import { understand } from '../understanding/understand.ts';
 import { createAdvicePorts } from './ports.ts';
 import { openPrices } from './price-source.ts';
 
@@ -20,8 +21,13 @@ export interface Product {
   readonly metrics: MetricsRegistry;
   /** Days since the newest price of the default region was checked. */
   priceAgeDays(): number;
+  /** Builds what is made on first use (names, patterns), so that no person's first message waits for it. */
+  warmUp(): void;
   close(): Promise<void>;
 }
+
+/** Both languages, a model, a size, a batch and a budget: most rules run. */
+const SAMPLE = 'train deeplabv3+ resnet50, 512x1024, batch 2 per GPU, 19 类, 预算 15 元/小时';
 
 /** @throws AppError `invalid-config`, `invalid-catalog`, `store-unavailable`. */
 export async function openProduct(config: Config, databaseUrl: string): Promise<Product> {
@@ -64,5 +70,9 @@ export async function openProduct(config: Config, databaseUrl: string): Promise<
     );
     return Number.isFinite(newest) ? (Date.now() - newest) / DAY_MS : Number.NaN;
   };
-  return { bot, store, logger, metrics, priceAgeDays, close };
+  const warmUp = (): void => {
+    const context = { held: {}, asked: null, answered: false, lastIntent: null, locale: config.locale };
+    understand(SAMPLE, context, catalog);
+  };
+  return { bot, store, logger, metrics, priceAgeDays, warmUp, close };
 }

@@ -19,6 +19,7 @@ type Adapters = ReadonlyMap<string, Adapter>;
 /** Serves the configured platforms until the process is told to stop. */
 export async function runServe(config: Config): Promise<void> {
   const product = await openProduct(config, config.databaseUrl ?? DEFAULT_DATABASE);
+  product.warmUp();
   const adapters = new Map<string, Adapter>();
   const inbox = createInbox({
     store: product.store.inbox,
