@@ -73,10 +73,12 @@ describe('damaged messages', () => {
     await bench.settled();
     expect(rejections).toEqual([]);
     expect(bench.gateway.opens).toHaveLength(1);
-    const before = bench.gateway.api.messages.length;
-    expect(await bench.gateway.send(bench.say({ text: 'unet' }))).toBeDefined();
+    // By its own webhook: a courtesy to one of the damaged messages may still be on its way.
+    const good = bench.say({ text: 'unet' });
+    const session = new URL(String(good['sessionWebhook'])).searchParams.get('session');
+    expect(await bench.gateway.send(good)).toBeDefined();
     await bench.settled();
-    expect(bench.gateway.api.messages.length).toBe(before + 1);
+    expect(bench.gateway.api.messages.filter(({ to }) => to === session)).toHaveLength(1);
     expect(bench.gateway.api.problems).toEqual([]);
   }, 120_000);
 
