@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { encryptionKey, retentionDays, text } from '../variables.ts';
 
 /** Waits between attempts to connect, and limits of a connection, in milliseconds. */
 export interface Pace {
@@ -39,11 +40,6 @@ const pace: Pace = {
   idleMs: 180_000,
 };
 
-const text = z
-  .string()
-  .trim()
-  .optional()
-  .transform((value) => value || undefined);
 const address = (fallback: string) =>
   text.transform((value) => value ?? fallback).refine(URL.canParse, 'is not a URL, e.g. https://api.dingtalk.com');
 
@@ -52,13 +48,8 @@ const variables = z.object({
   DINGTALK_CLIENT_SECRET: text,
   DINGTALK_OPENAPI_ENDPOINT: address('https://api.dingtalk.com'),
   DINGTALK_LEGACY_ENDPOINT: address('https://oapi.dingtalk.com'),
-  ENCRYPTION_KEY: text.refine(
-    (value) => value === undefined || Buffer.from(value, 'base64').length === 32,
-    'must be base64 of 32 bytes, e.g. from: openssl rand -base64 32',
-  ),
-  RETENTION_DAYS: text
-    .transform((value) => Number(value ?? 30))
-    .refine((value) => value > 0, 'must be a positive number'),
+  ENCRYPTION_KEY: encryptionKey,
+  RETENTION_DAYS: retentionDays,
   CHARTS: text.pipe(z.enum(['on', 'off'], 'must be on or off').optional()),
 });
 

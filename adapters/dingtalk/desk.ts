@@ -2,6 +2,7 @@ import type { IncomingMessage } from '../../src/message.ts';
 import type { Reply } from '../../src/reply/reply.ts';
 import type { AdapterContext } from '../adapter.ts';
 import { createOrder } from '../in-order.ts';
+import { chosenSay, isNumber, offered } from '../numbered-choices.ts';
 import type { Seal } from '../seal.ts';
 import { escapeMarkdown } from './limits.ts';
 import * as inbound from './receive.ts';
@@ -73,7 +74,7 @@ export class Desk {
 
   async #incoming(message: inbound.RobotMessage, text: string): Promise<IncomingMessage> {
     const conversationId = inbound.conversationOf(message);
-    const chosen = inbound.isNumber(text) ? await this.#chosen(conversationId, text) : undefined;
+    const chosen = isNumber(text) ? await this.#chosen(conversationId, text) : undefined;
     const estimateCode = inbound.quotedCode(message) ?? chosen?.estimateCode;
     return {
       messageId: inbound.messageIdOf(message),
@@ -88,9 +89,9 @@ export class Desk {
 
   async #chosen(conversationId: string, text: string) {
     const kept = await this.#options.context.store.get(keyOf(conversationId));
-    const offered = inbound.offered.safeParse(kept?.value).data;
-    const say = offered === undefined ? undefined : inbound.chosenSay(text, offered);
-    return offered === undefined || say === undefined ? undefined : { say, estimateCode: offered.estimateCode };
+    const choices = offered.safeParse(kept?.value).data;
+    const say = choices === undefined ? undefined : chosenSay(text, choices);
+    return choices === undefined || say === undefined ? undefined : { say, estimateCode: choices.estimateCode };
   }
 
   /** A courtesy without the inbox, once per message: that it failed is only noted. */

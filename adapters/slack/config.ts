@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { encryptionKey, retentionDays, text } from '../variables.ts';
 
 /** How the platform reaches us and which workspaces we serve. */
 export type SlackCredentials =
@@ -30,12 +31,6 @@ export const slackScopes = {
   optional: ['assistant:write', 'channels:history', 'groups:history', 'mpim:history', 'users:read'],
 } as const;
 
-const text = z
-  .string()
-  .trim()
-  .optional()
-  .transform((value) => value || undefined);
-const days = text.transform((value) => Number(value ?? 30)).refine((value) => value > 0, 'must be a positive number');
 const variables = z.object({
   SLACK_BOT_TOKEN: text,
   SLACK_APP_TOKEN: text,
@@ -44,11 +39,8 @@ const variables = z.object({
   SLACK_CLIENT_SECRET: text,
   SLACK_STATE_SECRET: text,
   SLACK_API_URL: text.transform((value) => value ?? 'https://slack.com/api/').refine(URL.canParse, 'is not a URL'),
-  ENCRYPTION_KEY: text.refine(
-    (value) => value === undefined || Buffer.from(value, 'base64').length === 32,
-    'must be base64 of 32 bytes, e.g. from: openssl rand -base64 32',
-  ),
-  RETENTION_DAYS: days,
+  ENCRYPTION_KEY: encryptionKey,
+  RETENTION_DAYS: retentionDays,
 });
 type Variables = z.infer<typeof variables>;
 
