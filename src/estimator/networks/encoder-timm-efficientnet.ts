@@ -2,6 +2,7 @@ import { conv2d } from '../tape/ops-conv.ts';
 import { batchNorm } from '../tape/ops-norm.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
+import { EFFICIENTNET_LITE_SCALES, EFFICIENTNET_SCALES, type Scales } from './efficientnet-scales.ts';
 import { type EncoderTable, runSteps, type Step } from './encoder.ts';
 import {
   activateInPlace,
@@ -26,27 +27,7 @@ const GROUPS = [
   ['ir', 1, 3, 1, 6, 320],
 ] as const;
 
-/** Width and depth factors. */
-const SCALES: Readonly<Record<string, readonly [number, number]>> = {
-  b0: [1, 1],
-  b1: [1, 1.1],
-  b2: [1.1, 1.2],
-  b3: [1.2, 1.4],
-  b4: [1.4, 1.8],
-  b5: [1.6, 2.2],
-  b6: [1.8, 2.6],
-  b7: [2, 3.1],
-  b8: [2.2, 3.6],
-  l2: [4.3, 5.3],
-};
-
-const LITE_SCALES: Readonly<Record<string, readonly [number, number]>> = {
-  lite0: [1, 1],
-  lite1: [1, 1.1],
-  lite2: [1.1, 1.2],
-  lite3: [1.2, 1.4],
-  lite4: [1.4, 1.8],
-};
+const SCALES: Scales = { ...EFFICIENTNET_SCALES, l2: [4.3, 5.3] };
 
 interface Variant {
   readonly stem: number;
@@ -136,6 +117,9 @@ export const timmEfficientnetEncoders: EncoderTable = {
     Object.entries(SCALES).map(([name, scale]) => [`timm-efficientnet-${name}`, encoderOf(fullVariant(scale))]),
   ),
   ...Object.fromEntries(
-    Object.entries(LITE_SCALES).map(([name, scale]) => [`timm-tf_efficientnet_${name}`, encoderOf(liteVariant(scale))]),
+    Object.entries(EFFICIENTNET_LITE_SCALES).map(([name, scale]) => [
+      `timm-tf_efficientnet_${name}`,
+      encoderOf(liteVariant(scale)),
+    ]),
   ),
 };

@@ -1,6 +1,7 @@
 import { batchNorm } from '../tape/ops-norm.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
+import { EFFICIENTNET_LITE_SCALES, EFFICIENTNET_SCALES } from './efficientnet-scales.ts';
 import { type EncoderTable, runSteps, type Step } from './encoder.ts';
 import {
   activateInPlace,
@@ -118,26 +119,6 @@ const MOBILENET_V3_SMALL: Row[][] = [
   [['cn', 1, 1, 1, 1, 576, 0]],
 ];
 
-const SCALES: Readonly<Record<string, readonly [number, number]>> = {
-  b0: [1, 1],
-  b1: [1, 1.1],
-  b2: [1.1, 1.2],
-  b3: [1.2, 1.4],
-  b4: [1.4, 1.8],
-  b5: [1.6, 2.2],
-  b6: [1.8, 2.6],
-  b7: [2, 3.1],
-  b8: [2.2, 3.6],
-};
-
-const LITE_SCALES: Readonly<Record<string, readonly [number, number]>> = {
-  lite0: [1, 1],
-  lite1: [1, 1.1],
-  lite2: [1.1, 1.2],
-  lite3: [1.2, 1.4],
-  lite4: [1.4, 1.8],
-};
-
 const NAMED: Readonly<Record<string, Family>> = {
   tf_efficientnetv2_s: efficientnetV2(
     24,
@@ -201,11 +182,11 @@ function both(name: string, family: Family): Entry[] {
 }
 
 function scaledEntries(): Entry[] {
-  const plain = Object.entries(SCALES).flatMap(([name, scale]) => [
+  const plain = Object.entries(EFFICIENTNET_SCALES).flatMap(([name, scale]) => [
     ...both(`efficientnet_${name}`, { stem: 32, stages: efficientnet(0.25), style: SILU, ends: ENDS, scale }),
     ...(name <= 'b3' ? [[`tf_efficientnetv2_${name}`, { ...V2_BASE, scale, freeRounding: true }] as const] : []),
   ]);
-  const lite = Object.entries(LITE_SCALES).flatMap(([name, scale]) => {
+  const lite = Object.entries(EFFICIENTNET_LITE_SCALES).flatMap(([name, scale]) => {
     const shape = { scale, fixedEnds: true, fixedStem: true };
     return both(`efficientnet_${name}`, { stem: 32, stages: efficientnet(0), style: RELU6, ends: ENDS, ...shape });
   });

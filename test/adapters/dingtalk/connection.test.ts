@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Bench, eventually, openBench, pause } from './harness.ts';
+import { eventually } from '../../fakes/eventually.ts';
+import { type Bench, openBench, pause } from './harness.ts';
 
 let bench: Bench;
 const open = async (options: Parameters<typeof openBench>[0] = {}): Promise<void> => {

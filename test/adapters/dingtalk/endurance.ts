@@ -1,5 +1,6 @@
 import { expect } from 'vitest';
-import { type Bench, eventually, openBench } from './harness.ts';
+import { eventually } from '../../fakes/eventually.ts';
+import { type Bench, openBench } from './harness.ts';
 
 const resources = (): number =>
   process.getActiveResourcesInfo().filter((name) => /Timeout|TCP(?!Server)|TLS/u.test(name)).length;

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { DingtalkGateway } from '../../fakes/dingtalk-gateway.ts';
 import type { Payload } from '../../fakes/dingtalk-payloads.ts';
-import { environmentOf, eventually, pause } from './harness.ts';
+import { eventually } from '../../fakes/eventually.ts';
+import { environmentOf, pause } from './harness.ts';
 import { everyOutput, openSite, readiness, runProgram, type Site, tapped } from './process.ts';
 import { fresh, sample, sampleNames } from './recorded.ts';
 

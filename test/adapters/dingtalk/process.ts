@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { ChatMessage } from '../../fakes/dingtalk-api.ts';
 import { type Ack, DingtalkGateway } from '../../fakes/dingtalk-gateway.ts';
 import { type Payload, robotMessages, type Said } from '../../fakes/dingtalk-payloads.ts';
-import { environmentOf, eventually } from './harness.ts';
+import { eventually } from '../../fakes/eventually.ts';
+import { environmentOf } from './harness.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const program = join(root, 'dist/src/main.js');

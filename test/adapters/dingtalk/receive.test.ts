@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeConversationId } from '../../../src/message.ts';
+import { eventually } from '../../fakes/eventually.ts';
 import { chineseTexts, fullReply } from '../slack/samples.ts';
-import { type Bench, eventually, openBench, pause } from './harness.ts';
+import { type Bench, openBench, pause } from './harness.ts';
 import { fresh, sample, sampleNames } from './recorded.ts';
 
 let bench: Bench;

@@ -3,7 +3,7 @@ import { DWClient, TOPIC_ROBOT } from 'dingtalk-stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { DingtalkGateway, robotTopic } from '../../fakes/dingtalk-gateway.ts';
-import { eventually } from './harness.ts';
+import { eventually } from '../../fakes/eventually.ts';
 
 /** The bare library, pointed at the fake by the means that the adapter uses. */
 class Probe extends DWClient {

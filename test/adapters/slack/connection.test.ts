@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../fakes/eventually.ts';
 import { signatureOf } from '../../fakes/slack-driver.ts';
 import { fakeWorkspace } from '../../fakes/slack-workspace.ts';
-import { type Bench, eventually, openBench, signingSecret } from './harness.ts';
+import { type Bench, openBench, signingSecret } from './harness.ts';
 
 const rejections: unknown[] = [];
 process.on('unhandledRejection', (reason) => rejections.push(reason));

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Bench, eventually, openBench } from './harness.ts';
+import { eventually } from '../../fakes/eventually.ts';
+import { type Bench, openBench } from './harness.ts';
 import { fullReply } from './samples.ts';
 
 describe.each(['socket', 'http'] as const)('talking over %s', (mode) => {

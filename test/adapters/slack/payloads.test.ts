@@ -2,8 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { eventually } from '../../fakes/eventually.ts';
 import { socketTransport } from '../../fakes/slack-driver.ts';
-import { type Bench, eventually, openBench } from './harness.ts';
+import { type Bench, openBench } from './harness.ts';
 
 const folder = join(import.meta.dirname, '../../fixtures/slack-payloads');
 const read = (file: string): object => z.looseObject({}).parse(JSON.parse(readFileSync(join(folder, file), 'utf8')));

@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { eventually } from '../../fakes/eventually.ts';
 import { signatureOf } from '../../fakes/slack-driver.ts';
 import { fakeWorkspace } from '../../fakes/slack-workspace.ts';
-import { eventually, signingSecret } from './harness.ts';
+import { signingSecret } from './harness.ts';
 import { elementIn, environmentOf, everyOutput, openSite, type Program, runProgram, type Site } from './process.ts';
 
 const question = 'deeplabv3+ resnet50 512x1024 batch 2, 19 classes, budget 15 CNY/hour';

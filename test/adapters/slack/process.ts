@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eventually } from '../../fakes/eventually.ts';
 import { httpTransport, payloads, type SlackTransport, socketTransport } from '../../fakes/slack-driver.ts';
 import { SlackServer } from '../../fakes/slack-server.ts';
 import type { FakeMessage, FakeWorkspace } from '../../fakes/slack-workspace.ts';
-import { eventually, signingSecret } from './harness.ts';
+import { signingSecret } from './harness.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const program = join(root, 'dist/src/main.js');

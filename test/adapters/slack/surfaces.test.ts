@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { eventually } from '../../fakes/eventually.ts';
 import { fakeWorkspace } from '../../fakes/slack-workspace.ts';
-import { type Bench, eventually, openBench } from './harness.ts';
+import { type Bench, openBench } from './harness.ts';
 
 const view = z.looseObject({
   callback_id: z.string().optional(),

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { eventually } from '../../fakes/eventually.ts';
 import { type FakeWorkspace, fakeWorkspace } from '../../fakes/slack-workspace.ts';
-import { type Bench, eventually, openBench } from './harness.ts';
+import { type Bench, openBench } from './harness.ts';
 
 const one = fakeWorkspace();
 const two = fakeWorkspace({ team: 'T00SECOND00', token: 'xoxb-fake-two-secret', botUser: 'U00FAKEBOT02', botId: 'B2' });
