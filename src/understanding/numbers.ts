@@ -1,3 +1,5 @@
+import { matchesOf } from './matches.ts';
+
 const DIGITS: Readonly<Record<string, number>> = {
   零: 0,
   〇: 0,
@@ -178,7 +180,7 @@ function mixedValue(match: RegExpExecArray, text: string): string {
 function convertMixed(text: string): string {
   const parts: string[] = [];
   let at = 0;
-  for (const match of text.matchAll(MIXED_RUN)) {
+  for (const match of matchesOf(MIXED_RUN, text)) {
     parts.push(text.slice(at, match.index), mixedValue(match, text));
     at = match.index + match[0].length;
   }

@@ -1,3 +1,4 @@
+import { matchesOf } from './matches.ts';
 import type { Normalized } from './normalize.ts';
 
 /** Stands where something was already read; no rule matches it. `normalize` removes it from messages. */
@@ -26,29 +27,27 @@ export interface Found extends Span {
   readonly groups: readonly string[];
 }
 
+const NOTHING: readonly Found[] = [];
+
 /** Every match of a global pattern in what is left, untouched. */
 export function find(reading: Reading, pattern: RegExp): readonly Found[] {
-  const found: Found[] = [];
-  // `matchAll` would copy the pattern at every call, which costs more than the search itself.
-  pattern.lastIndex = 0;
-  for (let match = pattern.exec(reading.rest); match !== null; match = pattern.exec(reading.rest)) {
-    const [all] = match;
-    const groups = match.slice(1).map((group) => group ?? '');
-    found.push({ all, groups, start: match.index, end: match.index + all.length });
-    if (all === '') pattern.lastIndex += 1;
-  }
-  return found;
+  const matches = matchesOf(pattern, reading.rest);
+  return matches.length === 0 ? NOTHING : matches.map(toFound);
+}
+
+function toFound(match: RegExpExecArray): Found {
+  const [all] = match;
+  const groups = match.slice(1).map((group) => group ?? '');
+  return { all, groups, start: match.index, end: match.index + all.length };
 }
 
 /** Like `find`, and takes the matches away. `accept` may refuse one. */
-export function take(
-  reading: Reading,
-  pattern: RegExp,
-  accept: (found: Found) => boolean = () => true,
-): readonly Found[] {
-  const found = find(reading, pattern).filter(accept);
-  erase(reading, found);
-  return found;
+export function take(reading: Reading, pattern: RegExp, accept?: (found: Found) => boolean): readonly Found[] {
+  const found = find(reading, pattern);
+  if (found.length === 0) return found;
+  const accepted = accept === undefined ? found : found.filter(accept);
+  erase(reading, accepted);
+  return accepted;
 }
 
 export function erase(reading: Reading, spans: readonly Span[]): void {

@@ -1,4 +1,4 @@
-import { DamerauLevenshteinDistance } from 'natural/lib/natural/distance/index.js';
+import { editsWithin, type Letters, lettersOf } from './letters.ts';
 
 /** Words that decide what a number means; slips in their letters are put right before the rules read them. */
 const KEYWORDS = [
@@ -57,35 +57,39 @@ const LONG = 9;
 /** Runs of letters only: a digit is never touched. */
 const WORD = /[a-z]{4,15}/gi;
 
-const BY_INITIAL: ReadonlyMap<string, readonly string[]> = new Map(
-  KEYWORDS.map((word) => [word[0] ?? '', KEYWORDS.filter((other) => other[0] === word[0])]),
+const BY_INITIAL: ReadonlyMap<string, readonly Letters[]> = new Map(
+  KEYWORDS.map((word) => [word[0] ?? '', KEYWORDS.filter((other) => other[0] === word[0]).map(lettersOf)]),
 );
 
 function nearest(typed: string): string | null {
   if (PROPER.has(typed)) return null;
-  for (const word of BY_INITIAL.get(typed[0] ?? '') ?? []) {
+  let own: Letters | null = null;
+  for (const keyword of BY_INITIAL.get(typed[0] ?? '') ?? []) {
+    const { word } = keyword;
     const limit = word.length >= LONG ? 2 : 1;
     if (Math.abs(word.length - typed.length) > limit) continue;
-    if (DamerauLevenshteinDistance(typed, word, { restricted: true }) <= limit) return word;
+    own ??= lettersOf(typed);
+    if (editsWithin(limit, own, keyword) !== null) return word;
   }
   return null;
 }
 
 /** What stands behind a word decides it where the letters alone would not: "rsenet50" is no SENet, "msk2former" no word. */
-const DECIDED: readonly { readonly word: string; readonly pattern: RegExp }[] = [
+const DECIDED: readonly { readonly meant: Letters; readonly pattern: RegExp }[] = [
   {
-    word: 'resnet',
+    meant: lettersOf('resnet'),
     pattern: /\b(?!resnext|resnest|regnet|resent\b(?![-_]))r[a-z]{3,6}(?=[-_]?(?:18|34|50|101|152)(?!\d))/gi,
   },
-  { word: 'mask', pattern: /\bm[a-z]{2,4}(?=2former)/gi },
+  { meant: lettersOf('mask'), pattern: /\bm[a-z]{2,4}(?=2former)/gi },
 ];
 
 function decide(text: string): string {
   return DECIDED.reduce(
-    (all, { word, pattern }) =>
-      all.replace(pattern, (typed) =>
-        DamerauLevenshteinDistance(typed.toLowerCase(), word, { restricted: true }) === 1 ? word : typed,
-      ),
+    (all, { meant, pattern }) =>
+      all.replace(pattern, (typed) => {
+        const lower = typed.toLowerCase();
+        return lower !== meant.word && editsWithin(1, lettersOf(lower), meant) !== null ? meant.word : typed;
+      }),
     text,
   );
 }

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/index.ts';
+import { matchesOf } from './matches.ts';
 import type { Span } from './reading.ts';
 
 /** Names of one kind, found in text by their letters and digits; separators between them are free. */
@@ -19,7 +20,7 @@ interface Token extends Span {
 
 /** Runs of letters and of digits; the times sign of "8xv100" stands apart from the name. */
 function tokenize(text: string): readonly Token[] {
-  return Array.from(text.matchAll(TOKENS)).flatMap((match): readonly Token[] => {
+  return matchesOf(TOKENS, text).flatMap((match): readonly Token[] => {
     const start = match.index;
     const end = start + match[0].length;
     const timesName = match[0].length > 1 && match[0].startsWith('x') && /\d/.test(text[start - 1] ?? '');

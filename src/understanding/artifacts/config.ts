@@ -1,3 +1,4 @@
+import { matchesOf } from '../matches.ts';
 import type { Slots } from '../understanding.ts';
 
 /** Decode heads by the class names of MMSegmentation 1.2.2 (mmseg/models/decode_heads) and PaddleSeg 2.10 (paddleseg/models), lower case. */
@@ -120,7 +121,7 @@ const CODE =
 
 /** Whether the message carries a configuration or program text. */
 export function codeKind(text: string): 'config' | 'code' | null {
-  if (PYTHON_CONFIG.test(text) || Array.from(text.matchAll(YAML_LINE)).length >= 2) return 'config';
+  if (PYTHON_CONFIG.test(text) || matchesOf(YAML_LINE, text).length >= 2) return 'config';
   return CODE.test(text) ? 'code' : null;
 }
 

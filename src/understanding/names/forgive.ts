@@ -1,4 +1,6 @@
-import { DamerauLevenshteinDistance, JaroWinklerDistance } from 'natural/lib/natural/distance/index.js';
+import { JaroWinklerDistance } from 'natural/lib/natural/distance/index.js';
+import { editsWithin, type Letters, lettersOf } from '../letters.ts';
+import { matchesOf } from '../matches.ts';
 import type { NameHit } from './name-trie.ts';
 import type { NormalText } from './normal-text.ts';
 import type { NameVocabulary } from './vocabulary.ts';
@@ -29,6 +31,8 @@ const WORD = /[a-z]{4,24}/g;
 const SHORT = 6;
 /** A runner-up this near makes the correction a guess. */
 const MARGIN = 0.05;
+/** The same letters in another order are a likelier slip than another letter: "resent" is resnet, not resenc. */
+const SWAPPED = 0.1;
 const MOST_WORDS = 200;
 /** Ordinary words of such messages that lie within two letters of a network's name. */
 const ORDINARY = new Set(
@@ -53,8 +57,7 @@ const LONG = 7;
 
 interface Dictionary {
   readonly words: ReadonlySet<string>;
-  /** Words by length, each with its letters in order. */
-  readonly byLength: ReadonlyMap<number, readonly { readonly word: string; readonly bag: string }[]>;
+  readonly byLength: ReadonlyMap<number, readonly Letters[]>;
 }
 
 const dictionaries = new WeakMap<NameVocabulary, Dictionary>();
@@ -66,7 +69,7 @@ export function forgiveTyping(normal: NormalText, hits: readonly NameHit[], voca
   const unsure: UnsureWord[] = [];
   const seen = new Map<string, readonly string[]>();
   let next = 0;
-  for (const match of normal.text.matchAll(WORD)) {
+  for (const match of matchesOf(WORD, normal.text)) {
     const [typed] = match;
     const start = match.index;
     const end = start + typed.length;
@@ -89,10 +92,10 @@ function dictionaryOf(vocabulary: NameVocabulary): Dictionary {
   const known = dictionaries.get(vocabulary);
   if (known !== undefined) return known;
   const words = new Set(vocabulary.words.flatMap(spelledRuns));
-  const byLength = new Map<number, { word: string; bag: string }[]>();
+  const byLength = new Map<number, Letters[]>();
   for (const word of words) {
     const bucket = byLength.get(word.length) ?? [];
-    bucket.push({ word, bag: bagOf(word) });
+    bucket.push(lettersOf(word));
     byLength.set(word.length, bucket);
   }
   const dictionary = { words, byLength };
@@ -109,11 +112,17 @@ function spelledRuns(name: string): readonly string[] {
 /** One word where it is clear, several where the runner-up is within the margin, none where nothing is near. */
 function nearestWords(typed: string, dictionary: Dictionary): readonly string[] {
   const limit = typed.length <= SHORT ? 1 : 2;
+  const own = lettersOf(typed);
   const near: { word: string; distance: number; likeness: number }[] = [];
-  for (const word of plausibleWords(typed, dictionary, limit)) {
-    const distance = DamerauLevenshteinDistance(typed, word, { restricted: true });
-    if (distance > limit || (typed.length === 4 && !isSwap(typed, word))) continue;
-    near.push({ word, distance, likeness: JaroWinklerDistance(typed, word) - distance });
+  for (let length = typed.length - limit; length <= typed.length + limit; length += 1) {
+    for (const letters of dictionary.byLength.get(length) ?? []) {
+      const distance = editsWithin(limit, own, letters);
+      // four letters are forgiven only a swap: too many words lie one letter apart
+      if (distance === null || (typed.length === 4 && own.bag !== letters.bag)) continue;
+      const { word } = letters;
+      const swap = own.bag === letters.bag ? SWAPPED : 0;
+      near.push({ word, distance, likeness: JaroWinklerDistance(typed, word) - distance + swap });
+    }
   }
   near.sort((one, other) => other.likeness - one.likeness);
   const [best] = near;
@@ -124,35 +133,6 @@ function nearestWords(typed: string, dictionary: Dictionary): readonly string[] 
 function startsAlike(typed: string, { word, distance }: { word: string; distance: number }): boolean {
   if (typed[0] === word[0]) return true;
   return distance === 1 && (typed.length >= LONG || (typed[0] === word[1] && typed[1] === word[0]));
-}
-
-/** Cheap and never wrong: each letter that one word has and the other lacks costs an edit. */
-function* plausibleWords(typed: string, { byLength }: Dictionary, limit: number): Iterable<string> {
-  const own = bagOf(typed);
-  for (let length = typed.length - limit; length <= typed.length + limit; length += 1) {
-    for (const { word, bag } of byLength.get(length) ?? []) {
-      if (lacking(own, bag) <= limit) yield word;
-    }
-  }
-}
-
-const bagOf = (word: string): string => [...word].sort().join('');
-
-/** How many letters of the longer of two bags the other lacks. */
-function lacking(one: string, other: string): number {
-  let [left, right, common] = [0, 0, 0];
-  while (left < one.length && right < other.length) {
-    const [a, b] = [one.charCodeAt(left), other.charCodeAt(right)];
-    if (a === b) common += 1;
-    if (a <= b) left += 1;
-    if (b <= a) right += 1;
-  }
-  return Math.max(one.length, other.length) - common;
-}
-
-/** Four letters are forgiven only a swap: too many words lie one letter apart. */
-function isSwap(typed: string, word: string): boolean {
-  return bagOf(typed) === bagOf(word);
 }
 
 function replaced(normal: NormalText, found: readonly { start: number; end: number; word: string }[]): Forgiven {

@@ -18,8 +18,7 @@ export interface NameTrie {
   readonly root: TrieNode;
 }
 
-const LETTER = /[a-z]/;
-const DIGIT = /[0-9]/;
+const [CODE_0, CODE_9, CODE_A, CODE_Z] = [48, 57, 97, 122];
 const SEPARATOR = /[ \t_\-·•]/;
 /** A ResNet depth written onto the head: "PSPNet50". */
 const DEPTH = /^(18|34|50|101|152)(?![0-9a-z])/;
@@ -67,9 +66,11 @@ function childOf(node: TrieNode, character: string): TrieNode {
   return child;
 }
 
+/** Looked at for every character of a message: by code, not by expression. */
 function kind(character: string): 'letter' | 'digit' | 'sign' {
-  if (LETTER.test(character)) return 'letter';
-  return DIGIT.test(character) ? 'digit' : 'sign';
+  const code = character.charCodeAt(0);
+  if (code >= CODE_A && code <= CODE_Z) return 'letter';
+  return code >= CODE_0 && code <= CODE_9 ? 'digit' : 'sign';
 }
 
 /** Longest names first, from left to right, never overlapping. Linear: a name has a bounded length. */
@@ -137,7 +138,7 @@ function afterSeparator(text: string, at: number): number {
   while (end < at + 2 && SEPARATOR.test(text[end] ?? '')) end += 1;
   if (end > at) return end;
   // "ViT-B/16", "SAM 2.1": a slash or a point only before a digit
-  return /[/.]/.test(text[at] ?? '') && DIGIT.test(text[at + 1] ?? '') ? at + 1 : at;
+  return /[/.]/.test(text[at] ?? '') && kind(text[at + 1] ?? '') === 'digit' ? at + 1 : at;
 }
 
 /** A name ends where the kind of character ends it, or where something else plainly begins ("unetresnet34", "unet512"). */

@@ -8,7 +8,10 @@ export interface NormalText {
 const PLAIN = /^[\n\r\t\x20-\x7e]*$/;
 
 export function normalText(source: string): NormalText {
-  if (PLAIN.test(source)) return { text: source.toLowerCase(), origins: null };
+  if (PLAIN.test(source) || source.normalize('NFKC') === source) {
+    const text = source.toLowerCase();
+    if (text.length === source.length) return { text, origins: null };
+  }
   const origins: number[] = [];
   let text = '';
   let at = 0;

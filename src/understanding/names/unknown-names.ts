@@ -1,3 +1,4 @@
+import { matchesOf } from '../matches.ts';
 import { canonicalName } from './canonical-name.ts';
 import type { UnsureWord } from './forgive.ts';
 import type { ModelMention } from './mention.ts';
@@ -45,7 +46,7 @@ const NOT_A_NETWORK = new Set(
 /** Words made like a network's name that no table has: held as typed. `known` are the mentions already understood. */
 export function unknownMentions(text: string, normal: NormalText, known: readonly Span[]): ModelMention[] {
   const mentions: ModelMention[] = [];
-  for (const match of normal.text.matchAll(LIKE_A_NETWORK)) {
+  for (const match of matchesOf(LIKE_A_NETWORK, normal.text)) {
     const start = originOf(normal, match.index);
     const end = originOf(normal, match.index + match[0].length);
     if (NOT_A_NETWORK.has(match[0]) || overlaps({ start, end }, known)) continue;

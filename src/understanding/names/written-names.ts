@@ -1,3 +1,4 @@
+import { matchesOf } from '../matches.ts';
 import { combineGroup } from './combine.ts';
 import { configName } from './config-names.ts';
 import { PADDLE } from './config-words.ts';
@@ -23,7 +24,7 @@ const MMDETECTION =
 /** Config names, hub ids and library names that stand in a text as one token each. */
 export function findWrittenNames(text: string, { vocabulary, most }: SearchLimits): ModelMention[] {
   const mentions: ModelMention[] = [];
-  for (const match of text.matchAll(TOKEN)) {
+  for (const match of matchesOf(TOKEN, text)) {
     if (mentions.length >= most) break;
     const token = match[0].replace(/[.\-+/\\]+$/, (tail) => (tail.startsWith('+') ? tail : ''));
     const fields = readWrittenName(token, vocabulary);
