@@ -48,7 +48,7 @@ const ORDINARY = new Set(
     'scanner scanning inner dinner winner patch path batch match catch width with wild window windows winds output outputs input ' +
     'stride strides strike naive native active head heads need needs seed read second seconds seconded ' +
     'overhead village database databases planned hornet hornets signet cornet semester eminent swinging destiny vital caption captions ' +
-    'exception exceptions except accept request requests requested twine swain dragnet magneto debts diets befit vitamin hairnet'
+    'resnets exception exceptions except accept request requests requested twine swain dragnet magneto debts diets befit vitamin hairnet'
   ).split(' '),
 );
 
