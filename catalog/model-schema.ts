@@ -36,14 +36,11 @@ const modelRowSchema = z.strictObject({
   absorbs: z.array(text).optional(),
   optimizer: z.enum(['sgd', 'adam', 'adamw']),
   loss: z.enum(['cross-entropy', 'dice', 'bce', 'cross-entropy+dice', 'dice+bce']).optional(),
-  imageHeight: z.number().int().positive(),
-  imageWidth: z.number().int().positive(),
-  batchSize: z.number().int().positive(),
-  numClasses: z.number().int().positive(),
+  /** The size that positions or windows are learned for; without it any size may be said. */
+  imageHeight: z.number().int().positive().optional(),
+  imageWidth: z.number().int().positive().optional(),
   attention: z.enum(['eager', 'sdpa']).nullable(),
   outputHeld: z.boolean(),
-  /** Image sides are padded or must be multiples of this. */
-  stride: z.number().int().positive(),
   source: text,
   checkedOn: day,
 });

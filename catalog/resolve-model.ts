@@ -25,21 +25,24 @@ export interface ModelQuery {
   readonly outputStride?: number | undefined;
 }
 
+/** Of an image, in pixels. */
+interface Size {
+  readonly height: number;
+  readonly width: number;
+}
+
 /** What a run of the network usually is, where nothing else was said. */
 export interface ModelDefaults {
   readonly optimizer: ModelRow['optimizer'];
   readonly loss: NonNullable<ModelRow['loss']> | null;
-  readonly imageHeight: number;
-  readonly imageWidth: number;
-  readonly batchSize: number;
-  readonly numClasses: number;
+  /** The one input size that positions or windows are learned for; null: any. */
+  readonly fixedSize: Size | null;
   readonly attention: 'eager' | 'sdpa' | null;
   readonly outputHeld: boolean;
-  readonly stride: number;
   readonly precision: 'fp32' | 'fp16';
   readonly inputChannels: number;
   /** The recipe crops to this whatever the name says; null: no such recipe. */
-  readonly recipeSize: { readonly height: number; readonly width: number } | null;
+  readonly recipeSize: Size | null;
 }
 
 export type Resolution =
@@ -218,25 +221,20 @@ function sameValue(one: OptionValue, other: OptionValue): boolean {
 }
 
 function defaultsOf(row: ModelRow, recipes: readonly Recipe[]): ModelDefaults {
-  const sized = recipes.find(({ imageHeight }) => imageHeight !== undefined);
-  const recipeSize =
-    sized?.imageHeight === undefined
-      ? null
-      : { height: sized.imageHeight, width: sized.imageWidth ?? sized.imageHeight };
   return {
     optimizer: recipes.find(({ optimizer }) => optimizer !== undefined)?.optimizer ?? row.optimizer,
     loss: row.loss ?? null,
-    imageHeight: recipeSize?.height ?? row.imageHeight,
-    imageWidth: recipeSize?.width ?? row.imageWidth,
-    batchSize: row.batchSize,
-    numClasses: row.numClasses,
+    fixedSize: sizeOf(row),
     attention: row.attention,
     outputHeld: row.outputHeld,
-    stride: row.stride,
     precision: recipes.find(({ precision }) => precision !== undefined)?.precision ?? 'fp32',
     inputChannels: recipes.find(({ inputChannels }) => inputChannels !== undefined)?.inputChannels ?? 3,
-    recipeSize,
+    recipeSize: recipes.map(sizeOf).find((size) => size !== null) ?? null,
   };
+}
+
+function sizeOf({ imageHeight, imageWidth }: Pick<Recipe, 'imageHeight' | 'imageWidth'>): Size | null {
+  return imageHeight === undefined ? null : { height: imageHeight, width: imageWidth ?? imageHeight };
 }
 
 function withoutArchitecture(query: ModelQuery, catalog: ModelCatalog): Resolution {

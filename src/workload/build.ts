@@ -30,8 +30,6 @@ const DEFAULT_TORCH = '2.13';
 const SDPA_SINCE_TORCH = 2;
 /** Said in README, "Defaults": the same for every network, whatever data its own recipe was written for. */
 const USUAL = { side: 512, batchSize: 4, numClasses: 19 } as const;
-/** Networks whose positions are learned for one input size, which is then the size that is meant. */
-const FIXED_INPUT: ReadonlySet<string> = new Set(['sam', 'swin-unet', 'transunet']);
 /** timm names end in the side of the images for which positions or windows are laid out, where a size is part of the network. */
 const SIDE_IN_NAME = /^tu-.*_(?:patch\d+|window\d+|tf|rw)_(\d{3})(?:\.|$)/;
 /** Objects in a picture, and mask regions that a trained Mask R-CNN samples at most (torchvision 0.28 reference code). */
@@ -114,9 +112,9 @@ function torchVersion(text: string): number {
   return version;
 }
 
-function usualSide(model: ModelSpec, { recipeSize, imageHeight, imageWidth }: ModelDefaults) {
-  if (recipeSize !== null) return recipeSize;
-  if (FIXED_INPUT.has(model.architecture)) return { height: imageHeight, width: imageWidth };
+function usualSide(model: ModelSpec, { recipeSize, fixedSize }: ModelDefaults) {
+  const meant = recipeSize ?? fixedSize;
+  if (meant !== null) return meant;
   const side = Number(SIDE_IN_NAME.exec(model.backbone ?? '')?.[1] ?? USUAL.side);
   return { height: side, width: side };
 }
