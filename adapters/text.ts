@@ -17,3 +17,12 @@ export function oneLine(text: string): string {
   const calm = text.toWellFormed().replace(/[\s\p{Cc}]+/gu, ' ');
   return calm.trim();
 }
+
+/** The value of a JSON text; undefined when it is none. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,16 +1,6 @@
 import { z } from 'zod';
+import { type Pace, usualPace } from '../supervisor.ts';
 import { encryptionKey, retentionDays, text } from '../variables.ts';
-
-/** Waits between attempts to connect, and limits of a connection, in milliseconds. */
-export interface Pace {
-  readonly firstPauseMs: number;
-  readonly longestPauseMs: number;
-  /** After refused credentials: a person has to act first. */
-  readonly refusedPauseMs: number;
-  readonly pingMs: number;
-  /** Without a frame for so long the connection is replaced, even when pings are answered. */
-  readonly idleMs: number;
-}
 
 export interface DingtalkAdapterConfig {
   readonly clientId: string;
@@ -25,20 +15,12 @@ export interface DingtalkAdapterConfig {
   readonly retentionDays: number;
   /** A picture of the memory bar in answers: each costs a call of the API quota. */
   readonly charts: boolean;
-  readonly pace: Pace;
+  /** Without a frame for `idleMs` a connection is replaced, even when pings are answered. */
+  readonly pace: Pace & { readonly pingMs: number; readonly idleMs: number };
 }
 
-/**
- * Application pings come every 20–60 s (reports of 2026), so three minutes without any frame mean a dead connection;
- * shorter limits made other robots reconnect in a loop.
- */
-const pace: Pace = {
-  firstPauseMs: 1_000,
-  longestPauseMs: 30_000,
-  refusedPauseMs: 60_000,
-  pingMs: 8_000,
-  idleMs: 180_000,
-};
+/** Application pings come every 20–60 s (reports of 2026); limits under three minutes made other robots reconnect in a loop. */
+const pace = { ...usualPace, pingMs: 8_000, idleMs: 180_000 };
 
 const address = (fallback: string) =>
   text.transform((value) => value ?? fallback).refine(URL.canParse, 'is not a URL, e.g. https://api.dingtalk.com');
@@ -55,16 +37,16 @@ const variables = z.object({
 
 /** Environment variables → configuration; `null` when DingTalk is not configured, an issue for the one that is missing. */
 export const dingtalkEnvSchema = variables.transform((env, context): DingtalkAdapterConfig | null => {
-  const { DINGTALK_CLIENT_ID: clientId, DINGTALK_CLIENT_SECRET: clientSecret } = env;
-  if (clientId === undefined && clientSecret === undefined) return null;
+  const { DINGTALK_CLIENT_ID: clientId = '', DINGTALK_CLIENT_SECRET: clientSecret = '' } = env;
+  if (clientId === '' && clientSecret === '') return null;
   for (const name of ['DINGTALK_CLIENT_ID', 'DINGTALK_CLIENT_SECRET'] as const) {
     if (env[name] !== undefined) continue;
     const message = 'missing (Credentials and Basic Information of the app, 凭证与基础信息)';
     context.addIssue({ code: 'custom', path: [name], message, input: undefined });
   }
   return {
-    clientId: clientId ?? '',
-    clientSecret: clientSecret ?? '',
+    clientId,
+    clientSecret,
     apiUrl: env.DINGTALK_OPENAPI_ENDPOINT,
     legacyUrl: env.DINGTALK_LEGACY_ENDPOINT,
     encryptionKey: env.ENCRYPTION_KEY,

@@ -1,10 +1,27 @@
-import { setTimeout as wait } from 'node:timers/promises';
+import { once } from 'node:events';
+import { DWClient, TOPIC_ROBOT } from 'dingtalk-stream';
+import type { WebSocket } from 'ws';
+import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
-import type { AdapterContext, ConnectionStatus } from '../adapter.ts';
-import { StreamClient } from './client.ts';
+import type { Logger } from '../adapter.ts';
+import type { Link } from '../supervisor.ts';
+import { parseJson } from '../text.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
+import { callOpenApi, isTrustedSocket } from './web.ts';
 
-const shortLifeMs = 10_000;
+const socketOptions = { rejectUnauthorized: true, handshakeTimeout: 10_000, maxPayload: 4 * 1024 * 1024 };
+
+const frameSchema = z.looseObject({
+  type: z.string(),
+  headers: z.looseObject({ topic: z.string().optional(), messageId: z.string().optional() }),
+  data: z.unknown().optional(),
+});
+type Frame = z.infer<typeof frameSchema>;
+
+const openedSchema = z.looseObject({ endpoint: z.string().min(1), ticket: z.string().min(1) });
+
+/** Takes a robot message; one that it rejects is not acknowledged, so that it is delivered again. */
+type Receive = (data: unknown) => Promise<void>;
 
 /** What to do about an answer that trying again will not change. */
 export function advice(error: unknown): string {
@@ -17,121 +34,121 @@ export function advice(error: unknown): string {
 }
 
 /**
- * A stream that never gives up: a new library connection for each attempt, the next one opened before the old one closes
- * when the platform asks for a change, growing pauses, and long ones where a person has to act.
+ * One connection of `dingtalk-stream` 2.1.5 and never a second one: the library opens the socket, reads frames and sends
+ * answers; its own reconnecting (a storm), heartbeat (leaks) and printing are taken out.
  */
-export class StreamConnection {
-  readonly #config: DingtalkAdapterConfig;
-  readonly #context: AdapterContext;
-  readonly #receive: (data: unknown) => Promise<boolean>;
-  readonly #stopping = new AbortController();
-  #current: StreamClient | undefined;
-  #failures = 0;
-  #refused = false;
-  #connecting = false;
-  status: ConnectionStatus = 'connecting';
+export class StreamClient extends DWClient implements Link {
+  readonly renewal = once(this, 'renewal').then(String);
+  readonly closed = once(this, 'closed');
+  readonly #settings: DingtalkAdapterConfig;
+  readonly #logger: Logger;
+  readonly #receive: Receive;
+  readonly #work = new Set<Promise<void>>();
+  #lastFrameAt = 0;
 
-  constructor(config: DingtalkAdapterConfig, context: AdapterContext, receive: (data: unknown) => Promise<boolean>) {
-    this.#config = config;
-    this.#context = context;
+  constructor(settings: DingtalkAdapterConfig, logger: Logger, receive: Receive) {
+    super({ clientId: settings.clientId, clientSecret: settings.clientSecret, ua: 'gpu-size' });
+    this.#settings = settings;
+    this.#logger = logger;
     this.#receive = receive;
+    this.config.autoReconnect = false;
+    this.config.subscriptions = [{ type: 'CALLBACK', topic: TOPIC_ROBOT }];
+    Reflect.set(this, 'sslopts', socketOptions);
   }
 
-  /** Resolves after the first attempt; a failed one is repeated behind the scenes. */
-  async start(): Promise<void> {
-    if (!(await this.#attempt())) void this.#renew();
+  /** @throws AppError `platform-refused` for wrong credentials or settings, `platform-unreachable` for anything else. */
+  async open(): Promise<this> {
+    await this.getEndpoint();
+    await this._connect();
+    return this;
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    this.status = 'stopped';
-    const current = this.#current;
-    this.#current = undefined;
-    if (current !== undefined) await Promise.race([current.retire(), wait(5_000, undefined, { ref: false })]);
+  override async getEndpoint(): Promise<this> {
+    const { clientId, clientSecret, ua, subscriptions } = this.config;
+    const body = { clientId, clientSecret, ua, subscriptions };
+    const request = { path: '/v1.0/gateway/connections/open', what: 'the stream connection', body };
+    const { endpoint, ticket } = await callOpenApi(this.#settings, request, openedSchema);
+    if (!isTrustedSocket(endpoint, this.#settings)) {
+      throw new AppError('platform-refused', 'the gateway named an address outside DingTalk');
+    }
+    const address = new URL(endpoint);
+    address.searchParams.set('ticket', ticket);
+    Reflect.set(this, 'dw_url', address.href);
+    return this;
   }
 
-  /** @throws AppError when the gateway would not let this app connect; opens no connection. */
-  async probe(): Promise<void> {
-    const ignore = (): void => undefined;
-    const events = { message: async () => true, renew: ignore, closed: ignore, unreadable: ignore };
-    await new StreamClient(this.#config, events).getEndpoint();
-  }
-
-  async #attempt(): Promise<boolean> {
-    const since = Date.now();
-    const { logger } = this.#context;
-    const client: StreamClient = new StreamClient(this.#config, {
-      message: this.#receive,
-      renew: (reason) => {
-        if (this.#current !== client) return;
-        logger.info({ reason }, 'connection is renewed');
-        void this.#renew();
-      },
-      closed: () => this.#closed(client, since),
-      unreadable: (reason) => logger.warn({ reason }, 'unreadable frame'),
+  override async _connect(): Promise<void> {
+    void super._connect().catch(() => undefined);
+    const socket = this.#socket();
+    if (socket === undefined) throw new AppError('platform-unreachable', 'the stream connection could not be opened');
+    for (const event of ['open', 'close', 'error', 'pong']) socket.removeAllListeners(event);
+    socket.on('error', () => undefined);
+    socket.once('open', () => this.#watch(socket));
+    socket.once('close', () => this.emit('closed'));
+    await once(socket, 'open').catch(() => {
+      this.disconnect();
+      throw new AppError('platform-unreachable', 'the stream connection broke');
     });
-    try {
-      await client.connect();
-    } catch (error) {
-      client.disconnect();
-      this.#failed(error);
-      return false;
-    }
-    this.#adopt(client);
-    return true;
   }
 
-  #adopt(client: StreamClient): void {
-    const previous = this.#current;
-    if (this.#stopping.signal.aborted) {
-      client.disconnect();
-      return;
-    }
-    this.#current = client;
-    this.#refused = false;
-    this.#show('connected');
-    this.#context.logger.info({ attempts: this.#failures + 1 }, 'connected');
-    void previous?.retire();
+  /** A frame that cannot be read, or whose handling fails, never ends the process. */
+  override onDownStream(data: string): void {
+    this.#lastFrameAt = Date.now();
+    const frame = frameSchema.safeParse(parseJson(String(data))).data;
+    if (frame === undefined) this.#logger.warn({ reason: 'not a frame' }, 'unreadable frame');
+    else if (frame.type === 'SYSTEM') this.#system(frame);
+    else if (frame.type === 'CALLBACK' && frame.headers.topic === TOPIC_ROBOT) this.#robotMessage(frame);
+    else this.#acknowledge(frame);
   }
 
-  #closed(client: StreamClient, since: number): void {
-    if (this.#current !== client || this.#stopping.signal.aborted) return;
-    this.#current = undefined;
-    this.#failures = Date.now() - since < shortLifeMs ? this.#failures + 1 : 0;
-    this.#show('connecting');
-    void this.#renew();
+  /** Closes once the messages that were received are acknowledged. */
+  async close(): Promise<void> {
+    await Promise.allSettled(this.#work);
+    this.disconnect();
   }
 
-  #failed(error: unknown): void {
-    this.#failures += 1;
-    this.#refused = error instanceof AppError && error.code === 'platform-refused';
-    if (this.#current === undefined) this.#show(this.#refused ? 'failed' : 'connecting');
-    const fields = { error, failures: this.#failures, advice: advice(error) };
-    this.#context.logger[this.#refused ? 'error' : 'warn'](fields, 'connection failed');
+  override disconnect(): void {
+    const socket = this.#socket();
+    socket?.close();
+    // A peer that is gone never answers the closing handshake.
+    setTimeout(() => socket?.terminate(), 1_000).unref();
   }
 
-  #show(status: ConnectionStatus): void {
-    if (this.status === 'stopped') return;
-    this.status = status;
-    this.#context.metrics.gauge('connected', status === 'connected' ? 1 : 0, { adapter: 'dingtalk' });
+  #system({ headers, data }: Frame): void {
+    if (headers.topic === 'ping') this.#socket()?.send(JSON.stringify({ code: 200, headers, message: 'OK', data }));
+    if (headers.topic === 'disconnect') this.emit('renewal', 'the platform asked for it');
   }
 
-  async #renew(): Promise<void> {
-    const { signal } = this.#stopping;
-    if (this.#connecting) return;
-    this.#connecting = true;
-    do {
-      await wait(this.#pause(), undefined, { signal }).catch(() => undefined);
-    } while (!signal.aborted && !(await this.#attempt()));
-    this.#connecting = false;
-    if (this.#current === undefined && !signal.aborted) void this.#renew();
+  #robotMessage(frame: Frame): void {
+    const work = this.#receive(frame.data)
+      .then(() => this.#acknowledge(frame))
+      .catch((error: unknown) => this.#logger.error({ error }, 'message not kept'))
+      .finally(() => this.#work.delete(work));
+    this.#work.add(work);
   }
 
-  /** Doubles with every failure, half of it random so that replicas spread. */
-  #pause(): number {
-    const { firstPauseMs, longestPauseMs, refusedPauseMs } = this.#config.pace;
-    if (this.#refused) return refusedPauseMs * (0.75 + Math.random() / 2);
-    if (this.#failures === 0) return 0;
-    return Math.min(longestPauseMs, firstPauseMs * 2 ** (this.#failures - 1)) * (0.5 + Math.random() / 2);
+  #acknowledge({ headers: { messageId } }: Frame): void {
+    if (messageId) this.socketCallBackResponse(messageId, { success: true });
+  }
+
+  /** The library keeps it private. */
+  #socket(): WebSocket | undefined {
+    return Reflect.get(this, 'socket');
+  }
+
+  #watch(socket: WebSocket): void {
+    const { pingMs, idleMs } = this.#settings.pace;
+    let answered = true;
+    this.#lastFrameAt = Date.now();
+    const heartbeat = setInterval(() => {
+      if (!answered) return socket.terminate();
+      if (Date.now() - this.#lastFrameAt > idleMs) this.emit('renewal', 'no frame for too long');
+      answered = false;
+      socket.ping();
+    }, pingMs);
+    socket.on('pong', () => {
+      answered = true;
+    });
+    socket.once('close', () => clearInterval(heartbeat));
   }
 }

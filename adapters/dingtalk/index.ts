@@ -1,17 +1,16 @@
-import type { Reply } from '../../src/reply/reply.ts';
-import type { Adapter, AdapterContext, Address, Delivery } from '../adapter.ts';
+import { asAppError } from '../../src/errors.ts';
+import type { Adapter, AdapterContext } from '../adapter.ts';
 import { createPictures } from '../pictures.ts';
 import { createSeal } from '../seal.ts';
+import { Supervisor } from '../supervisor.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
-import { advice, StreamConnection } from './connection.ts';
-import { deliverMessage } from './deliver.ts';
-import { Desk } from './desk.ts';
+import { advice, StreamClient } from './connection.ts';
+import { deliverMessage, type Parcel } from './deliver.ts';
+import { createDesk } from './desk.ts';
 import { dingtalkLimits } from './limits.ts';
 import { dingtalkAddress } from './receive.ts';
 import { type DingtalkMessage, pictured, renderReply } from './render.ts';
-import { AccessToken, isTrustedWebhook, uploadPicture } from './web.ts';
-
-export type { DingtalkAdapterConfig } from './config.ts';
+import { createToken, uploadPicture } from './web.ts';
 
 const dayMs = 86_400_000;
 
@@ -20,23 +19,15 @@ export function createDingtalkAdapter(
   config: DingtalkAdapterConfig,
   context: AdapterContext,
 ): Adapter<DingtalkMessage> {
+  const { logger } = context;
   const seal = createSeal(config.encryptionKey, config.clientSecret);
-  const token = new AccessToken(config, context.now);
-  const send = (place: Address, message: DingtalkMessage, delivery?: Delivery): Promise<void> => {
-    const address = dingtalkAddress.parse(place);
-    const isCurrent = address.webhookExpiresAt === 0 || address.webhookExpiresAt > context.now();
-    const opened = isCurrent ? seal.open(address.webhook ?? '') : undefined;
-    const webhook = opened !== undefined && isTrustedWebhook(opened, config) ? opened : null;
-    if (opened !== undefined && webhook === null)
-      context.logger.warn({}, 'a session webhook outside the platform is not used');
-    return deliverMessage({ config, address, webhook, token, key: delivery?.key }, message);
-  };
-  const desk = new Desk({ context, seal, send, keepMs: config.retentionDays * dayMs });
-  const drawn = createPictures({
-    upload: (png) => uploadPicture(config.legacyUrl, token, png),
-    logger: context.logger,
-  });
-  const connection = new StreamConnection(config, context, (data) => desk.receive(data));
+  const token = createToken(config, context.now);
+  const send = (parcel: Parcel): Promise<void> => deliverMessage({ config, context, seal, token }, parcel);
+  const desk = createDesk({ context, seal, send, keepMs: config.retentionDays * dayMs });
+  const drawn = createPictures({ upload: (png) => uploadPicture(config.legacyUrl, token, png), logger });
+  const newClient = (): StreamClient => new StreamClient(config, logger, (data) => desk.receive(data));
+  const connect = () => newClient().open();
+  const connection = new Supervisor({ name: 'dingtalk', context, pace: config.pace, connect, advice });
   return {
     name: 'dingtalk',
     capabilities: {
@@ -50,21 +41,18 @@ export function createDingtalkAdapter(
     stop: () => connection.stop(),
     status: () => connection.status,
     render: (reply) => renderReply(reply, { isGroup: false }, context.texts(reply.locale)),
-    async deliver(address, reply: Reply, delivery) {
-      const place = dingtalkAddress.parse(address);
+    async deliver(place, reply, delivery) {
+      const address = dingtalkAddress.parse(place);
       const bar = config.charts ? pictured(reply) : undefined;
       const picture = bar && (await drawn(bar, delivery?.key));
-      const message = renderReply(reply, { isGroup: place.isGroup, picture }, context.texts(reply.locale));
-      await desk.offer(place.dialog, reply);
-      await send(address, message, delivery);
+      const message = renderReply(reply, { isGroup: address.isGroup, picture }, context.texts(reply.locale));
+      await desk.offer(address.dialog, reply);
+      await send({ address, message, key: delivery?.key });
     },
     async check() {
-      const attempts = await Promise.allSettled([token.get(), connection.probe()]);
-      return attempts.flatMap((attempt) => {
-        if (attempt.status === 'fulfilled') return [];
-        const { reason } = attempt;
-        return [`${reason instanceof Error ? reason.message : 'unknown failure'}; ${advice(reason)}`];
-      });
+      const attempts = await Promise.allSettled([token.get(), newClient().getEndpoint()]);
+      const failures = attempts.flatMap((attempt) => (attempt.status === 'rejected' ? [attempt.reason] : []));
+      return failures.map((reason) => `${asAppError(reason).message}; ${advice(reason)}`);
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Block, Choice, Reply, TierColumns, TierLine } from '../../src/reply/reply.ts';
+import type { Block, Choice, Reply } from '../../src/reply/reply.ts';
 import type { SurfaceTexts } from '../adapter.ts';
 import { squareOf } from '../chart.ts';
 import type { Bar, Picture } from '../pictures.ts';
@@ -35,13 +35,12 @@ const separator = '\n\n';
 export function renderReply(reply: Reply, { isGroup, picture }: Place, texts: SurfaceTexts): DingtalkMessage {
   const [verdict = ''] = reply.fallback.split('\n');
   const buttons = reply.choices.filter(isSafe).slice(0, dingtalkLimits.buttons).map(buttonOf);
-  const closing = [choiceLines(reply, isGroup, texts), codeLine(reply)].filter((part) => part !== '');
-  const spent = bytesOf(closing.join(separator)) + bytesOf(JSON.stringify(buttons));
-  const room = dingtalkLimits.messageBytes - spent - dingtalkLimits.titleCharacters * 4;
-  const body = bodyOf(reply, room, picture);
+  const closing = joined([choiceLines(reply, isGroup, texts), codeLine(reply)]);
+  const spent =
+    Buffer.byteLength(closing) + Buffer.byteLength(JSON.stringify(buttons)) + dingtalkLimits.titleCharacters * 4;
   return {
     title: clip(oneLine(verdict), dingtalkLimits.titleCharacters) || 'GPU',
-    text: [...body, ...closing].join(separator),
+    text: joined([bodyOf(reply, dingtalkLimits.messageBytes - spent, picture), closing]),
     buttons,
     plain: clipBytes(reply.fallback, dingtalkLimits.plainBytes / 2),
   };
@@ -55,54 +54,49 @@ export const pictured = (reply: Reply): Bar | undefined =>
   shown(reply).find((block): block is Bar => block.kind === 'bar' && block.segments.length > 0);
 
 /** Blocks in order while they fit. JSON doubles quotes and backslashes, so the JSON form is measured. */
-function bodyOf(reply: Reply, room: number, picture: Picture | undefined): string[] {
+function bodyOf(reply: Reply, room: number, picture: Picture | undefined): string {
   const kept: string[] = [];
   let left = room;
   for (const block of shown(reply)) {
     const text = markdownOf(block, picture);
-    const size = bytesOf(JSON.stringify(text)) + separator.length * 2;
+    const size = Buffer.byteLength(JSON.stringify(text)) + separator.length * 2;
     if (text === '' || size > left) continue;
     kept.push(text);
     left -= size;
   }
-  if (kept.length > 0) return kept;
-  return [clipBytes(escapeMarkdown(reply.fallback), room / 2).replaceAll('\n', lineBreak)];
+  if (kept.length > 0) return joined(kept);
+  return clipBytes(escapeMarkdown(reply.fallback), room / 2).replaceAll('\n', lineBreak);
 }
 
 function markdownOf(block: Block, picture: Picture | undefined): string {
   switch (block.kind) {
     case 'verdict':
-      return `**${escaped(block.text)}**`;
+      return bold(block.text);
     case 'text':
       return lines(block.text);
     case 'note':
       return `> ${escaped(block.text)}`;
     case 'list':
-      return titled(
-        block.title,
-        block.items.map((item) => `- ${escaped(item)}`),
-      );
+      return titled(block.title, block.items.map(bullet));
     case 'facts':
-      return titled(
-        block.title,
-        block.items.map(({ label, value }) => `- **${escaped(label)}** ${escaped(value)}`),
-      );
+      return titled(block.title, block.items.map(fact));
     case 'code':
       return titled(block.title, [lines(block.text)]);
     case 'bar':
       return barText(block, picture?.bar === block ? picture.mediaId : undefined);
     case 'tiers':
-      return titled(
-        block.title,
-        block.rows.map((row) => tierText(row, block.columns)),
-      );
+      return titled(block.title, tierLines(block));
   }
 }
 
+const joined = (parts: readonly string[]): string => parts.filter((part) => part !== '').join(separator);
 const escaped = (text: string): string => escapeMarkdown(oneLine(text));
+const bold = (text: string): string => (text.trim() === '' ? '' : `**${escaped(text)}**`);
+const bullet = (text: string): string => `- ${escaped(text)}`;
+const fact = ({ label, value }: { label: string; value: string }): string => `- ${bold(label)} ${escaped(value)}`;
 
 const titled = (title: string, items: readonly string[]): string =>
-  items.length === 0 ? '' : [...(title === '' ? [] : [`**${escaped(title)}**`]), items.join('\n')].join(separator);
+  items.length === 0 ? '' : joined([bold(title), items.join('\n')]);
 
 const lines = (text: string): string =>
   text
@@ -113,6 +107,7 @@ const lines = (text: string): string =>
 
 /** With a picture each part carries the square of its colour there. */
 function barText({ title, segments, note }: Bar, mediaId: string | undefined): string {
+  if (segments.length === 0) return '';
   const square = (index: number): string => (mediaId === undefined ? '' : `${squareOf(index)} `);
   const part = (label: string, bytes: number): string => `${escaped(label)} ${(bytes / gib).toPrecision(2)}`;
   const parts = segments.map(({ label, bytes }, index) => square(index) + part(label, bytes));
@@ -122,16 +117,15 @@ function barText({ title, segments, note }: Bar, mediaId: string | undefined): s
 }
 
 /** A table breaks on phones: one item per tier, labels where a bare number would say nothing. */
-function tierText(row: TierLine, columns: TierColumns): string {
-  const figures = [
-    row.price,
-    isFigure(row.secondsPerStep) ? `${row.secondsPerStep} ${columns.secondsPerStep}` : '',
-    isFigure(row.costPerThousand) ? `${columns.costPerThousand} ${row.costPerThousand}` : '',
-  ].filter(isFigure);
-  const mark = row.recommended ? '✅ ' : '';
-  const first = `- ${mark}**${escaped(row.tier)}** ${escaped(row.instance)} ${escaped(row.gpu)}`;
-  const rest = [row.result, ...figures, row.note].filter((part) => part !== '');
-  return `${first}${lineBreak}${escaped(rest.join(' · '))}`;
+function tierLines({ rows, columns }: Extract<Block, { kind: 'tiers' }>): string[] {
+  return rows.map(({ tier, instance, gpu, recommended, ...row }) => {
+    const time = isFigure(row.secondsPerStep) ? `${row.secondsPerStep} ${columns.secondsPerStep}` : '';
+    const cost = isFigure(row.costPerThousand) ? `${columns.costPerThousand} ${row.costPerThousand}` : '';
+    const price = isFigure(row.price) ? row.price : '';
+    const rest = [row.result, price, time, cost, row.note].filter((part) => part !== '');
+    const mark = recommended ? '✅ ' : '';
+    return `- ${mark}${bold(tier)} ${escaped(instance)} ${escaped(gpu)}${lineBreak}${escaped(rest.join(' · '))}`;
+  });
 }
 
 const isFigure = (text: string): boolean => /\d/u.test(text);
@@ -161,5 +155,3 @@ function buttonOf({ label, say }: Choice): Button {
     actionURL: `dtmd://dingtalkclient/sendMessage?content=${content}`,
   };
 }
-
-const bytesOf = (text: string): number => Buffer.byteLength(text);

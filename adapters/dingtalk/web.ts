@@ -1,25 +1,23 @@
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
-import { type Answer, postForm, postJson } from '../http.ts';
+import { type Answer, type Post, postForm, postJson } from '../http.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
 
-/** Official hosts of session webhooks. https://open.dingtalk.com/document/orgapp/robot-reply-and-send-messages */
-const webhookHosts: ReadonlySet<string> = new Set(['oapi.dingtalk.com', 'api.dingtalk.com']);
+/** Where session webhooks lead. https://open.dingtalk.com/document/orgapp/robot-reply-and-send-messages */
+const webhookOrigins = ['https://oapi.dingtalk.com', 'https://api.dingtalk.com'];
 
-/** A configured loopback base makes that origin a trusted one, for tests. */
-export function isLoopback({ apiUrl }: DingtalkAdapterConfig): boolean {
-  return ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(apiUrl).hostname);
-}
+/** A configured loopback base makes that origin the trusted one, for tests. */
+const isLoopback = ({ apiUrl }: DingtalkAdapterConfig): boolean =>
+  ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(apiUrl).hostname);
 
-/** Only exact hosts over https on the default port: a forged message must not make us post anywhere else. */
+/** Only exact origins: a forged message must not make us post anywhere else. */
 export function isTrustedWebhook(url: string, config: DingtalkAdapterConfig): boolean {
   if (!URL.canParse(url)) return false;
-  const { protocol, hostname, port, username, password, origin } = new URL(url);
-  if (username !== '' || password !== '') return false;
-  if (isLoopback(config))
-    return origin === new URL(config.apiUrl).origin || origin === new URL(config.legacyUrl).origin;
-  const configured = [config.apiUrl, config.legacyUrl].map((base) => new URL(base).hostname);
-  return protocol === 'https:' && port === '' && (webhookHosts.has(hostname) || configured.includes(hostname));
+  const { protocol, origin, username, password } = new URL(url);
+  const configured = [config.apiUrl, config.legacyUrl].map((base) => new URL(base).origin);
+  const trusted = isLoopback(config) ? configured : [...webhookOrigins, ...configured];
+  const secured = protocol === 'https:' || isLoopback(config);
+  return secured && trusted.includes(origin) && username === '' && password === '';
 }
 
 /** The gateway names the socket's address; outside tests it has to be TLS on the vendor's domain. */
@@ -30,70 +28,72 @@ export function isTrustedSocket(url: string, config: DingtalkAdapterConfig): boo
   return protocol === 'wss:' && /\.dingtalk\.(com|io)$/u.test(hostname);
 }
 
-const failure = z.looseObject({
-  code: z.union([z.string(), z.number()]).optional(),
-  errcode: z.coerce.number().optional(),
-});
+const codeShape = z.union([z.string(), z.number()]).optional();
+const failure = z.looseObject({ errcode: codeShape, code: codeShape, status: codeShape });
 
-/** The platform's own code in an answer, for the operator: `errcode` of the older API, `code` of the newer one. */
+/** The platform's own code: `errcode` of the older API, `code` of the newer one, `status` of the limit on addresses. */
 export function reasonOf({ status, body }: Answer): string {
-  const { code, errcode } = failure.safeParse(body).data ?? {};
-  const reason = String(errcode ?? code ?? `HTTP ${status}`);
+  const found = failure.safeParse(body).data;
+  const reason = String(found?.errcode ?? found?.code ?? found?.status ?? '');
   return /^[\w. -]{1,80}$/u.test(reason) ? reason : `HTTP ${status}`;
 }
 
-/** The newer API: 4xx and 5xx mean failure; busy and flow control are worth another attempt. */
-export function openApiError(answer: Answer, what: string): AppError {
-  const reason = reasonOf(answer);
-  const passing =
-    answer.status >= 500 || answer.status === 429 || /too\.?fast|QpsLimit|ServiceUnavailable/iu.test(reason);
-  const unreadable = answer.body === undefined;
-  const code = passing || unreadable ? 'platform-unreachable' : 'platform-refused';
-  return new AppError(code, `DingTalk refused ${what}: ${reason}`, { details: { reason, status: answer.status } });
+/** Busy and flow control are worth another attempt, and so is what cannot be read. */
+function failureOf(answer: Answer, what: string): AppError {
+  const details = { reason: reasonOf(answer), status: answer.status };
+  const unreadable = answer.status >= 500 || answer.status === 429 || answer.body === undefined;
+  const passing = unreadable || /^1111$|too\.?fast|QpsLimit|ServiceUnavailable/iu.test(details.reason);
+  const code = passing ? 'platform-unreachable' : 'platform-refused';
+  return new AppError(code, `DingTalk refused ${what}: ${details.reason}`, { details });
 }
 
-const tokenAnswer = z.looseObject({ accessToken: z.string().min(1), expireIn: z.coerce.number().catch(7_200) });
+/** @throws AppError `platform-unreachable` (worth a retry) or `platform-refused`. */
+export async function callOpenApi<T>(
+  { apiUrl }: DingtalkAdapterConfig,
+  { path, ...post }: Post & { readonly path: string },
+  shape: z.ZodType<T>,
+): Promise<T> {
+  const answer = await postJson(new URL(path, apiUrl).href, post);
+  const { data, success } = shape.safeParse(answer.body);
+  if (answer.status !== 200 || !success) throw failureOf(answer, post.what);
+  return data;
+}
+
+const tokenShape = z.looseObject({ accessToken: z.string().min(1), expireIn: z.coerce.number().catch(7_200) });
 const earlyMs = 300_000;
 
+export interface AccessToken {
+  get(): Promise<string>;
+  drop(): void;
+}
+
 /** Access token of the app: one request at a time, kept until five minutes before it ends. */
-export class AccessToken {
-  readonly #config: DingtalkAdapterConfig;
-  readonly #now: () => number;
-  #held: { readonly token: string; readonly until: number } | undefined;
-  #asking: Promise<string> | undefined;
-
-  constructor(config: DingtalkAdapterConfig, now: () => number) {
-    this.#config = config;
-    this.#now = now;
-  }
-
-  async get(): Promise<string> {
-    if (this.#held !== undefined && this.#held.until > this.#now()) return this.#held.token;
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
-    });
-    return this.#asking;
-  }
-
-  drop(): void {
-    this.#held = undefined;
-  }
-
-  async #ask(): Promise<string> {
-    const { apiUrl, clientId, clientSecret } = this.#config;
-    const body = { appKey: clientId, appSecret: clientSecret };
-    const what = 'the access token';
-    const answer = await postJson(new URL('/v1.0/oauth2/accessToken', apiUrl).href, { what, body });
-    const parsed = tokenAnswer.safeParse(answer.body);
-    if (answer.status !== 200 || !parsed.success) throw openApiError(answer, what);
-    this.#held = { token: parsed.data.accessToken, until: this.#now() + parsed.data.expireIn * 1_000 - earlyMs };
-    return parsed.data.accessToken;
-  }
+export function createToken(config: DingtalkAdapterConfig, now: () => number): AccessToken {
+  const body = { appKey: config.clientId, appSecret: config.clientSecret };
+  const request = { path: '/v1.0/oauth2/accessToken', what: 'the access token', body };
+  let token = Promise.resolve('');
+  let until = 0;
+  const drop = (): void => {
+    until = 0;
+  };
+  const ask = async (): Promise<string> => {
+    const { accessToken, expireIn } = await callOpenApi(config, request, tokenShape);
+    until = now() + expireIn * 1_000 - earlyMs;
+    return accessToken;
+  };
+  const get = (): Promise<string> => {
+    if (until > now()) return token;
+    until = Number.POSITIVE_INFINITY;
+    token = ask();
+    token.catch(drop);
+    return token;
+  };
+  return { get, drop };
 }
 
 /** Ids of media that cannot end the Markdown they are put into. */
 const uploaded = z.looseObject({ media_id: z.string().regex(/^[\w@$+/=.-]{1,200}$/u) });
-const tokenRefused: ReadonlySet<string> = new Set(['40001', '40014', '42001']);
+const tokenRefused = /^(?:40001|40014|42001)$/u;
 
 /**
  * The id by which Markdown shows the picture; `media/upload` of the older API (open.dingtalk.com, snapshot 2026-08-22).
@@ -108,8 +108,8 @@ export async function uploadPicture(base: string, token: AccessToken, png: Uint8
   form.set('media', new Blob([png], { type: 'image/png' }), 'memory.png');
   const answer = await postForm(url.href, 'the picture', form);
   const reason = reasonOf(answer);
-  if (tokenRefused.has(reason)) token.drop();
+  if (tokenRefused.test(reason)) token.drop();
   const media = uploaded.safeParse(answer.body).data;
-  if (answer.status !== 200 || reason !== '0' || media === undefined) throw openApiError(answer, 'the picture');
+  if (answer.status !== 200 || reason !== '0' || media === undefined) throw failureOf(answer, 'the picture');
   return media.media_id;
 }

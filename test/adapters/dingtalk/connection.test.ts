@@ -80,8 +80,9 @@ describe('frames', () => {
 
   test('unreadable ones are noted, the next message is answered', async () => {
     const frames = ['x', '', 'null', '1', '[]', '{}', '{"headers":{}}', '{"type":7,"headers":{}}', '{"type":"SYSTEM"}'];
-    for (const frame of [...frames, '{"type":"CALLBACK","headers":{"topic":1}}', '{"type":"EVENT","headers":{}}'])
-      bench.gateway.broadcast(frame);
+    const headers = ['{"topic":1}', '{}', '{"messageId":""}'];
+    const more = headers.flatMap((part) => ['CALLBACK', 'EVENT'].map((type) => `{"type":"${type}","headers":${part}}`));
+    for (const frame of [...frames, ...more]) bench.gateway.broadcast(frame);
     expect(await heard()).toBeDefined();
     expect(bench.gateway.opens).toHaveLength(1);
     expect(bench.logs.filter((line) => line.includes('unreadable frame')).length).toBeGreaterThanOrEqual(frames.length);

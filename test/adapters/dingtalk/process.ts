@@ -25,6 +25,8 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** False: do not wait until it is connected. */
   readonly ready?: boolean;
+  /** Share of each pause between attempts that is really waited; all of it by default. */
+  readonly timeScale?: number;
 }
 
 export interface Site {
@@ -65,6 +67,16 @@ export function runProgram(args: readonly string[], env: Readonly<Record<string,
   return { child, output: () => output, exited };
 }
 
+/** Loaded before the program: shortens what it waits between attempts, and nothing else of it. */
+function shortPauses(scale: number): string {
+  const code = `import timers from 'node:timers/promises';
+    import { syncBuiltinESMExports } from 'node:module';
+    const real = timers.setTimeout;
+    timers.setTimeout = (ms, ...rest) => real(ms * ${scale}, ...rest);
+    syncBuiltinESMExports();`;
+  return `--import=data:text/javascript,${encodeURIComponent(code)}`;
+}
+
 const sessionOf = (payload: Payload): string =>
   new URL(String(payload['sessionWebhook'])).searchParams.get('session') ?? '';
 
@@ -78,7 +90,7 @@ export async function openSite(): Promise<Site> {
     gateway,
     say: robotMessages(gateway),
     base: () => `http://127.0.0.1:${port}`,
-    async start({ env = {}, ready = true } = {}) {
+    async start({ env = {}, ready = true, timeScale = 1 } = {}) {
       const started = runProgram([], {
         ...environmentOf(gateway),
         DATABASE_URL: `sqlite:${join(folder, 'state.db')}`,
@@ -86,11 +98,12 @@ export async function openSite(): Promise<Site> {
         LOG_LEVEL: 'trace',
         RATE_LIMIT_PER_MINUTE: '1000',
         CONVERSATION_RATE_LIMIT_PER_MINUTE: '1000',
+        ...(timeScale === 1 ? {} : { NODE_OPTIONS: shortPauses(timeScale) }),
         ...env,
       });
       running.add(started);
       void started.exited.then(() => running.delete(started));
-      port = await eventually('port', () => /"port":(\d+)[^\n]*"serving"/u.exec(started.output())?.[1], 30_000);
+      port = await eventually('port', () => /"port":(\d+)[^\n]*"serving"/u.exec(started.output())?.[1], 60_000);
       if (ready) await eventually('ready', async () => (await readiness(site)) === 200, 30_000);
       return started;
     },
@@ -115,6 +128,34 @@ export async function openSite(): Promise<Site> {
 export async function readiness(site: Site): Promise<number> {
   const response = await fetch(`${site.base()}/readyz`).catch(() => undefined);
   return response?.status ?? 0;
+}
+
+export interface Vitals {
+  /** HTTP status of the liveness probe; 0 when nobody answers. */
+  readonly alive: number;
+  readonly connected: number;
+  /** Timers that keep the process running. */
+  readonly timers: number;
+  readonly sockets: number;
+  readonly heapBytes: number;
+}
+
+/** How the program says it is: `/healthz` and `/metrics`. */
+export async function vitalsOf(site: Site): Promise<Vitals> {
+  const get = (path: string) => fetch(`${site.base()}${path}`).catch(() => undefined);
+  const alive = (await get('/healthz'))?.status ?? 0;
+  const metrics = (await (await get('/metrics'))?.text()) ?? '';
+  const value = (name: string): number => {
+    const line = metrics.split('\n').find((candidate) => candidate.startsWith(`gpu_size_${name} `));
+    return Number(line?.split(' ').at(-1) ?? 0);
+  };
+  return {
+    alive,
+    connected: value('connected{adapter="dingtalk"}'),
+    timers: value('nodejs_active_resources{type="Timeout"}'),
+    sockets: value('nodejs_active_resources{type="TCPSocketWrap"}'),
+    heapBytes: value('nodejs_heap_size_used_bytes'),
+  };
 }
 
 /** What a tap on a button sends, as the client does: the content of its link. */
