@@ -36,7 +36,6 @@ const variables = z.object({
   ),
   CATALOG_DIR: text,
   USD_CNY: z.preprocess(blankIsAbsent, z.coerce.number().positive().default(DEFAULT_USD_CNY)),
-  CHARTS: z.preprocess(blankIsAbsent, z.enum(['on', 'off']).default('off')),
   RETENTION_DAYS: count(30),
   RATE_LIMIT_PER_MINUTE: count(20),
   CONVERSATION_RATE_LIMIT_PER_MINUTE: count(60),
@@ -55,7 +54,6 @@ export interface Config {
   readonly logLevel: string;
   readonly catalogDirectory: string | undefined;
   readonly usdCny: number;
-  readonly charts: boolean;
   readonly retentionDays: number;
   readonly rateLimits: { readonly perPerson: number; readonly perConversation: number };
   readonly noColor: boolean;
@@ -137,7 +135,6 @@ function toConfig(env: Variables, platforms: Config['platforms']): Config {
     logLevel: env.LOG_LEVEL,
     catalogDirectory: env.CATALOG_DIR,
     usdCny: env.USD_CNY,
-    charts: env.CHARTS === 'on',
     retentionDays: env.RETENTION_DAYS,
     rateLimits: { perPerson: env.RATE_LIMIT_PER_MINUTE, perConversation: env.CONVERSATION_RATE_LIMIT_PER_MINUTE },
     noColor: env.NO_COLOR !== undefined,

@@ -34,17 +34,20 @@ describe('configuration', () => {
     expect(() => readConfig({ PRICES: 'api' })).toThrow(/ACCESS_KEY_ID[\s\S]*ACCESS_KEY_SECRET/);
   });
 
-  test('a variable that several parts read is named once', () => {
+  test.each([
+    ['RETENTION_DAYS', '-1'],
+    ['CHARTS', 'yes'],
+  ])('%s, which platforms read: a problem is named once', (name, value) => {
     const problems = (): string => {
       try {
-        readConfig({ RETENTION_DAYS: '-1' });
+        readConfig({ [name]: value });
         return '';
       } catch (error) {
         return error instanceof Error ? error.message : '';
       }
     };
     expect(problems().split('\n')).toHaveLength(1);
-    expect(problems()).toContain('RETENTION_DAYS');
+    expect(problems()).toContain(name);
   });
 
   test('a configured platform is ready to be created, another one stays off', () => {
