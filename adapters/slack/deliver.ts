@@ -3,7 +3,7 @@ import { AppError } from '../../src/errors.ts';
 import type { Reply } from '../../src/reply/reply.ts';
 import type { AdapterContext, Delivery } from '../adapter.ts';
 import type { Seal } from '../seal.ts';
-import { type SlackAddress, tenantOf } from './receive.ts';
+import { type SlackAddress, tenantOf, userIdOf } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
 import { call, postResponse } from './web.ts';
 
@@ -100,7 +100,7 @@ export async function deliverReply(courier: Courier, reply: Reply, context: Adap
   );
   await send(courier, message);
   if (reply.estimateCode === undefined) return;
-  const options = { expiresAt: context.now() + keepMs };
+  const options = { expiresAt: context.now() + keepMs, userId: userIdOf(address) };
   // The answer is out: a failure here may cost a button, never a second answer.
   await context.store
     .set(answerKey(address, reply.estimateCode), { shared, details }, options)

@@ -1,5 +1,5 @@
 import type { AdapterContext } from '../adapter.ts';
-import { type PersonMessage, tenantOf } from './receive.ts';
+import { type PersonMessage, tenantOf, userIdOf } from './receive.ts';
 
 /** Thread part of the conversation that a message belongs to, or undefined when it is not for us. */
 export type ResolveThread = (message: PersonMessage) => Promise<string | undefined>;
@@ -12,8 +12,8 @@ export type ResolveThread = (message: PersonMessage) => Promise<string | undefin
 export function createThreads({ store, now }: AdapterContext, lifetimeMs: number): ResolveThread {
   const key = (message: PersonMessage, ts: string, who: string): string =>
     `slack/thread/${tenantOf(message)}/${message.channel}/${ts}/${who}`;
-  const remember = async (name: string, thread: string): Promise<string> => {
-    await store.set(name, thread, { expiresAt: now() + lifetimeMs });
+  const remember = async (message: PersonMessage, name: string, thread: string): Promise<string> => {
+    await store.set(name, thread, { expiresAt: now() + lifetimeMs, userId: userIdOf(message) });
     return thread;
   };
   const lookUp = async (message: PersonMessage, ts: string): Promise<string | undefined> => {
@@ -27,11 +27,11 @@ export function createThreads({ store, now }: AdapterContext, lifetimeMs: number
     const { ts, threadTs, user, isDirect, mentionsUs, addressesOther } = message;
     if (threadTs === null) {
       if (!isDirect && !mentionsUs) return undefined;
-      return remember(key(message, ts, '*'), isDirect ? user : ts);
+      return remember(message, key(message, ts, '*'), isDirect ? user : ts);
     }
     const thread = await lookUp(message, threadTs);
     if (isDirect) return thread ?? threadTs;
     if (thread !== undefined) return addressesOther ? undefined : thread;
-    return mentionsUs ? remember(key(message, threadTs, user), threadTs) : undefined;
+    return mentionsUs ? remember(message, key(message, threadTs, user), threadTs) : undefined;
   };
 }

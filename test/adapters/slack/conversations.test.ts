@@ -28,6 +28,15 @@ describe.each(['socket', 'http'] as const)('talking over %s', (mode) => {
     expect(posted().map(({ threadTs }) => threadTs)).toEqual(['1700000000.000100', '1700000000.000100']);
   });
 
+  test('threads and details kept for a person go when the person is forgotten', async () => {
+    await bench.slack.event(bench.make.mention('unet', { ts: '1700000000.000150', user: 'U00FAKEUSER1' }));
+    await bench.settled();
+    expect(await bench.store.list('slack/', 10)).toHaveLength(2);
+    expect(await bench.store.forget('U00FAKEUSER2')).toBe(0);
+    expect(await bench.store.forget('U00FAKEUSER1')).toBe(2);
+    expect(await bench.store.list('slack/', 10)).toEqual([]);
+  });
+
   test.each([['mention first'], ['message first']])('the twin of a mention is one message: %s', async (order) => {
     const ts = '1700000000.000200';
     const mention = bench.make.mention('unet', { ts });

@@ -6,6 +6,7 @@ import type { SlackMessage } from '../../../adapters/slack/render.ts';
 import { AppError } from '../../../src/errors.ts';
 import type { Reply } from '../../../src/reply/reply.ts';
 import { openStateStore } from '../../../src/state/open-state-store.ts';
+import type { Store } from '../../../src/state/store.ts';
 import { httpTransport, payloads, type SlackTransport, socketTransport } from '../../fakes/slack-driver.ts';
 import { SlackServer } from '../../fakes/slack-server.ts';
 import type { FakeWorkspace } from '../../fakes/slack-workspace.ts';
@@ -24,6 +25,7 @@ export interface Bench {
   readonly feedback: unknown[];
   readonly logs: string[];
   readonly context: AdapterContext;
+  readonly store: Store;
   readonly url: () => string;
   outcome: AcceptOutcome | undefined;
   /** The store does not take anything. */
@@ -140,6 +142,7 @@ export async function openBench(mode: Mode, options: BenchOptions = {}): Promise
     feedback,
     logs,
     context,
+    store,
     url,
     outcome: undefined,
     broken: false,
