@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { normalize } from '../../src/understanding/normalize.ts';
+import { startReading } from '../../src/understanding/reading.ts';
+import { type BudgetContext, readBudget, readBudgetChanges } from '../../src/understanding/slots/budget.ts';
+import type { Budget } from '../../src/understanding/understanding.ts';
+
+const FRESH: BudgetContext = { held: undefined, asked: false };
+const read = (text: string, context: BudgetContext = FRESH) => readBudget(startReading(normalize(text)), context);
+const cny = (amount: number, period?: Budget['period']) => ({ amount, currency: 'CNY', ...(period && { period }) });
+const usd = (amount: number, period?: Budget['period']) => ({ amount, currency: 'USD', ...(period && { period }) });
+
+describe('the amount', () => {
+  test.each([
+    ['预算 10', 10],
+    ['预算 1.5k', 1500],
+    ['预算 2w', 20_000],
+    ['预算 1,500', 1500],
+    ['预算 1,500.25', 1500.25],
+    ['预算 1.2345', 1.23],
+    ['预算 1.239', 1.24],
+    ['999999999 元', 999_999_999],
+  ])('%s, to the cent', (text, amount) => expect(read(text)).toEqual(cny(amount)));
+
+  test.each(['1234567890 元', '预算 512x512', '预算 10%', '预算 10 张', '预算 10 g', '20 块卡'])(
+    'is not in %s',
+    (text) => expect(read(text)).toBeNull(),
+  );
+
+  test.each([
+    ['6000 元/年', cny(500, 'month')],
+    ['120 元每年', cny(10, 'month')],
+    ['预算 6 万一年', cny(5000, 'month')],
+    ['100 元/年', cny(8.33, 'month')],
+  ])('a twelfth of a year’s: %s', (text, want) => expect(read(text)).toEqual(want));
+
+  test.each([
+    ['30-40 元/小时', cny(40, 'hour')],
+    ['3000 到 5000 元一个月', cny(5000, 'month')],
+    ['预算 3000 到 5000', cny(5000)],
+  ])('the upper end of a range: %s', (text, want) => expect(read(text)).toEqual(want));
+});
+
+describe('currency and period', () => {
+  test.each([
+    ['¥30', cny(30)],
+    ['30 元', cny(30)],
+    ['花 20 块', cny(20)],
+    ['$30', usd(30)],
+    ['30 usd', usd(30)],
+    ['30 元/小时', cny(30, 'hour')],
+    ['10/h', cny(10, 'hour')],
+    ['10 per hour', cny(10, 'hour')],
+    ['10 an hour', cny(10, 'hour')],
+    ['按小时 10 元', cny(10, 'hour')],
+    ['每小时 15 以内', cny(15, 'hour')],
+    ['30 美元每天', usd(30, 'day')],
+    ['10 a day', cny(10, 'day')],
+    ['10 a month', cny(10, 'month')],
+    ['monthly 500', cny(500, 'month')],
+    ['月 500', cny(500, 'month')],
+    ['每月 5000 元', cny(5000, 'month')],
+    ['$300 一个月', usd(300, 'month')],
+    ['总共 2000 元', cny(2000, 'total')],
+    ['整个训练 500 元', cny(500, 'total')],
+    ['老板批了 20000，训完为止', cny(20_000, 'total')],
+    // The total of a batch is no total of money.
+    ['总 batch 16 500 元', cny(500)],
+  ])('%s', (text, want) => expect(read(text)).toEqual(want));
+});
+
+describe('what makes a number money', () => {
+  test.each([
+    ['最多 10', cny(10)],
+    ['10 的预算', cny(10)],
+    ['512 预算 10', cny(10)],
+    ['预算 10 512x512', cny(10)],
+    ['预算不能超过 4', cny(4)],
+  ])('%s', (text, want) => expect(read(text)).toEqual(want));
+
+  test.each(['10', '价格 30 元', '单价 30 元', 'costs $30', 'bs 不能超过 4'])('nothing in %s', (text) =>
+    expect(read(text)).toBeNull(),
+  );
+
+  test('a limit alone counts as the answer to the question about money', () => {
+    expect(read('10 以内')).toBeNull();
+    expect(read('10 以内', { held: undefined, asked: true })).toEqual(cny(10));
+  });
+
+  test('the whole sum is taken away: sign, limit and period', () => {
+    const reading = startReading(normalize('unet 30 元以内/小时 batch 8'));
+    readBudget(reading, FRESH);
+    expect(reading.rest).not.toMatch(/30|元|小时/);
+    expect(reading.rest).toContain('batch 8');
+  });
+});
+
+describe('what is held', () => {
+  const held = { amount: 25, currency: 'USD' } as const;
+
+  test.each([
+    ['每小时', 'hour'],
+    ['每天', 'day'],
+    ['按月', 'month'],
+    ['跑完', 'total'],
+    ['一共', 'total'],
+  ] as const)('gets its period from %s alone', (text, period) => {
+    expect(read(text, { held, asked: false })).toEqual({ ...held, period });
+    expect(read(text)).toBeNull();
+  });
+
+  test('keeps a period that it has, unless it was asked for', () => {
+    const daily = { ...held, period: 'day' } as const;
+    expect(read('每小时', { held: daily, asked: false })).toBeNull();
+    expect(read('每小时', { held: daily, asked: true })).toEqual({ ...held, period: 'hour' });
+    expect(read('预算 30', { held: daily, asked: false })).toEqual({ amount: 30, currency: 'USD', period: 'day' });
+  });
+
+  test('gets none from a sentence about something else', () => {
+    expect(read('这是很长的一句话，和每小时没有关系', { held, asked: false })).toBeNull();
+    expect(read('每小时训几轮合适呢我想再想想看', { held, asked: false })).toBeNull();
+  });
+
+  test.each([
+    ['预算翻倍', 2],
+    ['double my budget', 2],
+    ['twice as much', 2],
+    ['贵 1倍', 2],
+    ['预算减半', 0.5],
+    ['便宜一半', 0.5],
+    ['budget half', 0.5],
+  ])('is changed by %s', (text, multiply) => {
+    expect(readBudgetChanges(normalize(text).text)).toEqual([{ slot: 'budget', multiply }]);
+  });
+
+  test('is dropped or left alone', () => {
+    expect(readBudgetChanges(normalize('预算不限').text)).toEqual([{ slot: 'budget', clear: true }]);
+    expect(readBudgetChanges(normalize('预算 20').text)).toEqual([]);
+  });
+});
