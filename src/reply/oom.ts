@@ -61,6 +61,12 @@ function findings(failure: Failure, words: Words): Findings {
     return disagreement(failure, { ...room, beside }, words) ?? onTheEdge(room, words);
   }
   const diagnosis = known === null ? null : text.diagnoses[known];
+  const shared = known === 'other_process' ? disagreement(failure, { beside: null }, words) : null;
+  if (shared !== null) {
+    // Both at once: others hold memory, and the run itself is larger than the one described.
+    const { verdict, next } = text.diagnoses.other_process;
+    return { verdict, beside: shared.verdict, causes: shared.causes, next: [...next, ...shared.next] };
+  }
   const verdict = diagnosis?.verdict ?? (beside === null ? text.unknown : text.fitsByEstimate);
   return { verdict, beside, causes: [], next: diagnosis?.next ?? text.unknownNext };
 }

@@ -167,6 +167,16 @@ describe('other questions', () => {
     }
   });
 
+  test('a shared card does not hide that the run itself is larger than described', () => {
+    const shared =
+      'CUDA out of memory. Tried to allocate 512.00 MiB (GPU 0; 23.69 GiB total capacity; 18.13 GiB already allocated; 100.00 MiB free; 18.50 GiB reserved in total by PyTorch)';
+    const reply = last('en', `deeplabv3+ r101 512x1024 batch 2\n${shared}`);
+    expect(verdict(reply)).toContain('Another process');
+    expect(reply.fallback).toContain('the real run is heavier');
+    expect(reply.fallback).not.toContain('nothing else is in the way');
+    expect(reply.fallback).toContain('nvidia-smi');
+  });
+
   test('a failure waits for its workload, and what is changed afterwards is a plain question', () => {
     const [first, second, third] = converse('zh', [HEAVY, 'segformer b2 1024x1024 batch 2', 'batch 1 呢']);
     expect(first === undefined ? '' : verdict(first)).toContain('放不下');

@@ -30,11 +30,14 @@ function unexplainedGiB({
   return totalGiB - freeGiB - allocatedGiB - cachedGiB;
 }
 
+/** What others hold is the reason when it is more than a desktop's share, and without it the request had been met. */
 function isOtherProcess({ figures, othersGiB }: OomReading): boolean {
   if (othersGiB > FOREIGN_GIB) return true;
+  const { triedGiB = 0, freeGiB = 0, gpuIndex = 0 } = figures;
   const unexplained = unexplainedGiB(figures);
-  const own = CONTEXT_GIB + ((figures.gpuIndex ?? 0) > 0 ? NCCL_GIB : 0);
-  return unexplained !== null && unexplained - own > FOREIGN_GIB;
+  if (unexplained === null) return false;
+  const foreign = unexplained - CONTEXT_GIB - (gpuIndex > 0 ? NCCL_GIB : 0);
+  return foreign > FOREIGN_GIB && foreign >= triedGiB - freeGiB;
 }
 
 function isFragmented({ triedGiB, freeGiB, allocatedGiB, reservedGiB, reservedUnallocatedGiB }: Figures): boolean {
