@@ -8,10 +8,10 @@ import { usableGiB } from './fit.ts';
 import { hostAdvice } from './host.ts';
 import { rememberEstimates } from './memory/estimates.ts';
 import { smallestBatch } from './memory/library-limits.ts';
-import { workloadOf } from './memory/workload-of.ts';
+import { workloadOf, workloadOn } from './memory/workload-of.ts';
 import { ownCard } from './own-card.ts';
 import type { Fit, HostAdvice, Recommendation, RunCost } from './recommendation.ts';
-import type { AdvicePorts, OwnGpu, RecommendationRequest } from './request.ts';
+import type { AdvicePorts, RecommendationRequest } from './request.ts';
 import { findMaxBatch } from './run/limits.ts';
 import { type Run, runLengthOf } from './run/run-length.ts';
 import { recommendedOf, sortFits, tierLines } from './tiers.ts';
@@ -59,18 +59,11 @@ function nextCountOf(judging: Judging, bests: readonly Fit[]): Fit | null {
   return recommendedOf(fits, { usdCny, hasBudget: budget !== null });
 }
 
-function ownWorkload(request: RecommendationRequest, own: OwnGpu): Workload {
-  const { workload, freeTotalBatch } = request;
-  const gpus = own.count ?? workload.gpus;
-  const share = freeTotalBatch === null ? workload.batchSize : freeTotalBatch / (gpus * workload.gradientAccumulation);
-  return { ...workload, gpus, batchSize: Number.isInteger(share) && share >= 1 ? share : workload.batchSize };
-}
-
 function judgeOwned(judging: Judging): Fit | null {
   const { own } = judging.request;
   const card = own === null ? undefined : ownCard(judging.ports.catalog, own);
   if (own === null || card === undefined) return null;
-  return judgeOwn(judging, card, ownWorkload(judging.request, own));
+  return judgeOwn(judging, card, workloadOn(judging.request, own));
 }
 
 function runCostOf(fit: Fit | null, run: Run | null): RunCost | null {

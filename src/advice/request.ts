@@ -13,8 +13,8 @@ export interface OwnGpu {
 
 /** What the person narrowed the rented machines to; empty lists mean no narrowing. */
 export interface RentalFilter {
-  /** Names as typed; a name that is sold nowhere is judged like an own card. */
-  readonly gpus: readonly { readonly name?: string; readonly memoryGiB?: number }[];
+  /** Names as typed, each with its own number where several are compared; one that is sold nowhere is judged like an own card. */
+  readonly gpus: readonly OwnGpu[];
   /** `ecs.gn7i-c16g1.4xlarge` or `gn7i`; asked for by name, bare metal and vGPU types count too. */
   readonly instances: readonly string[];
 }

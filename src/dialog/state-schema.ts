@@ -8,7 +8,7 @@ const text = optional(z.string());
 const amount = optional(z.number());
 const flag = optional(z.boolean());
 
-const gpu = z.object({ name: text, memoryGiB: amount, instance: text, family: text });
+const gpu = z.object({ name: text, memoryGiB: amount, instance: text, family: text, count: amount });
 const budget = z.object({
   amount: z.number(),
   currency: z.enum(['CNY', 'USD']),
@@ -41,6 +41,7 @@ const slots = z.object({
   gradientCheckpointing: flag,
   gradientAccumulation: amount,
   frozenBackbone: flag,
+  norm: optional(z.enum(['batch', 'frozen'])),
   auxiliaryHead: flag,
   attention: optional(z.enum(['eager', 'sdpa'])),
   iterations: amount,

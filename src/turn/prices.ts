@@ -12,7 +12,8 @@ export function priceFacts(slots: Slots, ports: AnswerPorts): readonly PriceFact
 
 function pricesOf(mention: GpuMention, slots: Slots, ports: AnswerPorts): PriceFacts {
   const rows = instancesOf(mention, ports.catalog);
-  const wanted = slots.gpus === undefined ? rows : rows.filter(({ gpuCount }) => gpuCount === slots.gpus);
+  const count = mention.count ?? slots.gpus;
+  const wanted = count === undefined ? rows : rows.filter(({ gpuCount }) => gpuCount === count);
   const offers = (wanted.length > 0 ? wanted : rows).flatMap((row) => offerOf(row, slots, ports));
   const card = mention.name ?? mention.instance ?? mention.family ?? `${mention.memoryGiB ?? '?'} GB`;
   return {

@@ -2,7 +2,8 @@ import type { Catalog } from '../../catalog/index.ts';
 import type { Locale } from '../message.ts';
 import { unclearMemory } from './gpu-mention.ts';
 import type { Reading } from './reading.ts';
-import type { Ambiguity, Slots } from './understanding.ts';
+import { sumBelowNothing } from './slots/budget.ts';
+import type { Ambiguity, SlotName, Slots } from './understanding.ts';
 
 const MOST_CHOICES = 3;
 /** Of a button (src/reply/reply.ts). */
@@ -41,11 +42,34 @@ function unclearNeed(reading: Reading, slots: Slots, locale: Locale): readonly A
   return [{ slot: 'gpu', typed, candidates }];
 }
 
+/** "预算 -5": a slip of the finger, or a dash in front of the sum? */
+function unclearSum(reading: Reading, { budget }: Slots, { locale, asked }: Beside): readonly Ambiguity[] {
+  const sum = budget === undefined ? sumBelowNothing(reading.text, asked === 'budget') : null;
+  if (sum === null) return [];
+  const candidates =
+    locale === 'zh'
+      ? [
+          { label: sum, say: `预算 ${sum}` },
+          { label: '不限预算', say: '不限预算' },
+        ]
+      : [
+          { label: sum, say: `budget ${sum}` },
+          { label: 'no limit', say: 'no budget limit' },
+        ];
+  return [{ slot: 'budget', typed: `-${sum}`, candidates }];
+}
+
+interface Beside {
+  readonly catalog: Catalog;
+  readonly locale: Locale;
+  readonly asked: SlotName | null;
+}
+
 /** Mentions that could mean several things and change the answer: asked with buttons, never guessed. */
-export function findAmbiguities(
-  reading: Reading,
-  slots: Slots,
-  beside: { catalog: Catalog; locale: Locale },
-): readonly Ambiguity[] {
-  return [...unclearCard(slots, beside.catalog), ...unclearNeed(reading, slots, beside.locale)];
+export function findAmbiguities(reading: Reading, slots: Slots, beside: Beside): readonly Ambiguity[] {
+  return [
+    ...unclearCard(slots, beside.catalog),
+    ...unclearNeed(reading, slots, beside.locale),
+    ...unclearSum(reading, slots, beside),
+  ];
 }

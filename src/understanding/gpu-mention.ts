@@ -23,7 +23,8 @@ const MEMORY_BEFORE = /(?<![\d.x])(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib|gigs?) ?(
 const LAPTOP = new RegExp(words('laptop'));
 const COUNT_BEFORE =
   /(?<![\d.,x=:])(\d{1,3}) ?(?:x|张|块|个|卡|台|片|路|枚|pcs|of (?:those|these)|of)? ?的? ?(?:nvidia|geforce|tesla)? ?$/;
-const NOT_A_COUNT = /(?:bs|batch(?:[ _-]?size)?|crop|size|尺寸|输入|classes|类|每卡|每张|[=:/]) ?(?:是|为|of|放)? ?$/;
+const NOT_A_COUNT =
+  /(?:(?:bs|batch(?:[ _-]?size)?|crop|size|尺寸|输入|classes|类|每卡|每张) ?:?|[=/]) ?(?:是|为|of|放)? ?$/;
 const COUNT_AFTER = /^s? ?(?:x ?(\d{1,3})(?![\dx])|(\d{1,3}) ?(?:张|块|卡|个)(?! ?(?:\/|每|一|图))|\(?x(\d{1,2})\)?)/;
 const SINGLE_AFTER = /^s? ?单(?:张|块)?卡/;
 const SINGLE_LEAD = /(?:单张?|单块|(?:a |one )single|single|only one|just one|只有?一?1?[张块]) ?$/;

@@ -232,7 +232,7 @@ export function understand(message: string, context: UnderstandingContext, catal
     changes,
     artifact: artifacts.artifact,
     toldDiagnosis: artifacts.told,
-    ambiguities: [...model.ambiguities, ...findAmbiguities(reading, slots, { catalog, locale })],
+    ambiguities: [...model.ambiguities, ...findAmbiguities(reading, slots, { catalog, locale, asked: context.asked })],
     beliefs,
     outOfScope,
     acceptsDefault,

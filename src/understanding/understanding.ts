@@ -8,6 +8,8 @@ export interface GpuMention {
   readonly instance?: string;
   /** `gn7i` */
   readonly family?: string;
+  /** How many of them, where the cards of a list stand in different numbers ("2×A10 or 1×A100"). */
+  readonly count?: number;
 }
 
 export interface Budget {
@@ -47,6 +49,8 @@ export interface Slots {
   readonly gradientCheckpointing?: boolean;
   readonly gradientAccumulation?: number;
   readonly frozenBackbone?: boolean;
+  /** Batch norms frozen, or said to be trained. */
+  readonly norm?: 'batch' | 'frozen';
   readonly auxiliaryHead?: boolean;
   readonly attention?: 'eager' | 'sdpa';
   readonly iterations?: number;

@@ -66,6 +66,7 @@ function slotFields(slots: Slots): Partial<Record<keyof WorkloadFields, unknown>
     attention: slots.attention,
     gradientCheckpointing: slots.gradientCheckpointing,
     frozenBackbone: slots.frozenBackbone,
+    norm: slots.norm,
     auxiliaryHead: slots.auxiliaryHead,
     outputStride: slots.outputStride,
     gradientAccumulation: slots.gradientAccumulation,

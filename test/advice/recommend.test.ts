@@ -286,6 +286,18 @@ describe('number of GPUs', () => {
 });
 
 describe('named and own cards', () => {
+  test('cards named in their own numbers share the total each in its own way', () => {
+    const gpus = [
+      { name: 'A10', count: 2 },
+      { name: 'T4', count: 1 },
+    ];
+    const { named } = ask({ workload: small, freeTotalBatch: 6, only: { gpus, instances: [] } });
+    expect(named.map((fit) => [fit.gpu, fit.gpus, fit.imagesPerStep])).toEqual([
+      ['A10', 2, 6],
+      ['T4', 1, 6],
+    ]);
+  });
+
   test('a named card is judged alone, the recommended choice stays', () => {
     const { tiers, named, recommended } = ask({
       workload: small,

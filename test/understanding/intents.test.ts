@@ -99,6 +99,16 @@ describe('intents', () => {
   });
 });
 
+describe('a log line that is only its memory', () => {
+  it('is a pasted measurement', () => {
+    expect(hear('memory: 11225')).toMatchObject({
+      intent: 'measurement',
+      artifact: { kind: 'training_log', allocatedGiB: 11_225 / 1024 },
+      measured: { allocatedGiB: 11_225 / 1024 },
+    });
+  });
+});
+
 describe('relative changes', () => {
   it.each([
     ['batch 翻倍', { slot: 'batchSize', multiply: 2 }],
@@ -203,7 +213,23 @@ describe('what buttons say', () => {
 });
 
 describe('what is unclear is asked with two or three buttons', () => {
-  it.each(['RTX 6000 跑 unet 512 bs 8', '10G 显存，unet 512 bs 8', 'b5 512 bs 8', 'psnet r50 512'])('%s', (text) => {
+  it('a sum below nothing, also as the answer about the budget', () => {
+    expect(hear('unet 512 bs 8 预算 -5').ambiguities).toMatchObject([{ slot: 'budget', typed: '-5' }]);
+    expect(hear('budget -10 yuan/hour', { locale: 'en' }).ambiguities[0]?.candidates[0]?.say).toBe(
+      'budget 10 yuan/hour',
+    );
+    expect(hear('-5', { asked: 'budget' }).ambiguities).toHaveLength(1);
+    expect(hear('-5').ambiguities).toEqual([]);
+    expect(hear('预算 10-20 元/小时').ambiguities).toEqual([]);
+  });
+
+  it.each([
+    'unet 512 bs 8，预算 -5元每小时',
+    'RTX 6000 跑 unet 512 bs 8',
+    '10G 显存，unet 512 bs 8',
+    'b5 512 bs 8',
+    'psnet r50 512',
+  ])('%s', (text) => {
     const [ambiguity] = hear(text).ambiguities;
     expect(ambiguity?.candidates.length).toBeGreaterThanOrEqual(2);
     expect(ambiguity?.candidates.length).toBeLessThanOrEqual(3);

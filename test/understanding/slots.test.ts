@@ -109,6 +109,10 @@ describe('budget', () => {
     ['30块一小时', { amount: 30, currency: 'CNY', period: 'hour' }],
     ['每小时15块以内', { amount: 15, currency: 'CNY', period: 'hour' }],
     ['5k/月', { amount: 5000, currency: 'CNY', period: 'month' }],
+    ['预算-5000/月', { amount: 5000, currency: 'CNY', period: 'month' }],
+    ['bs 8 -20元/小时', { amount: 20, currency: 'CNY', period: 'hour' }],
+    ['预算 -5 元/小时', undefined],
+    ['-20块每小时', undefined],
     ['月预算8k', { amount: 8000, currency: 'CNY', period: 'month' }],
     ['预算1.2万/月', { amount: 12_000, currency: 'CNY', period: 'month' }],
     ['预算五千一个月', { amount: 5000, currency: 'CNY', period: 'month' }],
@@ -190,6 +194,25 @@ describe('budget', () => {
 describe('cards and their number', () => {
   it.each<Row>([
     ['A10够吗', { gpu: { name: 'A10' } }],
+    [
+      '2×A10 or 1×A100 哪个',
+      {
+        gpu: [
+          { name: 'A10', count: 2 },
+          { name: 'A100', count: 1 },
+        ],
+      },
+    ],
+    [
+      'total 16: 4 3090s vs two A100s',
+      {
+        gpu: [
+          { name: 'RTX 3090', count: 4 },
+          { name: 'A100', count: 2 },
+        ],
+      },
+    ],
+    ['2×A10 还是 2×L20', { gpu: [{ name: 'A10' }, { name: 'L20' }], gpus: 2 }],
     ['A10G', { gpu: { name: 'A10G' } }],
     ['A100 40G', { gpu: { name: 'A100', memoryGiB: 40 } }],
     ['V100-32G x8', { gpu: { name: 'V100', memoryGiB: 32 }, gpus: 8 }],
@@ -244,6 +267,16 @@ describe('how it is trained', () => {
     ['unet 首层通道 16', { baseChannels: 16 }],
     ['unet starting at 32 channels, 4 bands', { baseChannels: 32, inputChannels: 4 }],
     ['unet 通道 32-64-128-256', { baseChannels: 32 }],
+    ['冻结 BN', { norm: 'frozen' }],
+    ['freeze BN layers', { norm: 'frozen' }],
+    ['norm="FrozenBN"', { norm: 'frozen' }],
+    ['norm_eval=True', { norm: 'frozen' }],
+    ['冻结主干的BN', { norm: 'frozen' }],
+    ['BN 都冻住', { norm: 'frozen' }],
+    ['BN 不冻结', { norm: 'batch' }],
+    ['unfreeze the BN', { norm: 'batch' }],
+    ['norm_eval=False', { norm: 'batch' }],
+    ['冻结 backbone', { frozenBackbone: true }],
     ['开 amp', { precision: 'amp' }],
     ['amp 关掉', { precision: 'fp32' }],
     ['without mixed precision', { precision: 'fp32' }],

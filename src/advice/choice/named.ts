@@ -1,5 +1,6 @@
 import type { GpuRow, InstanceRow } from '../../../catalog/rows.ts';
 import type { Workload } from '../../estimator/workload.ts';
+import { workloadOn } from '../memory/workload-of.ts';
 import { ownCard } from '../own-card.ts';
 import type { Fit } from '../recommendation.ts';
 import type { OwnGpu } from '../request.ts';
@@ -17,7 +18,7 @@ export function judgeNamed(judging: Judging): readonly Fit[] {
 
 function judgeCard(judging: Judging, named: OwnGpu): readonly Fit[] {
   const { catalog } = judging.ports;
-  const { workload } = judging.request;
+  const workload = workloadOn(judging.request, named);
   const match = named.name === undefined ? undefined : catalog.findGpu(named.name, named.memoryGiB);
   const rows = match === undefined ? [] : 'ambiguous' in match ? match.ambiguous : [match];
   if (rows.length === 0) {

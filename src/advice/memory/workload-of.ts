@@ -1,5 +1,6 @@
 import type { Workload } from '../../estimator/workload.ts';
 import type { Change, Fit } from '../recommendation.ts';
+import type { OwnGpu, RecommendationRequest } from '../request.ts';
 
 export function imagesPerStep(workload: Workload): number {
   return workload.batchSize * workload.gradientAccumulation * workload.gpus;
@@ -9,6 +10,13 @@ export function imagesPerStep(workload: Workload): number {
 export function workloadOf(asked: Workload, fit: Fit): Workload {
   const perGpu = fit.imagesPerStep / (fit.gpus * asked.gradientAccumulation);
   return fit.changes.reduce(applyChange, { ...asked, gpus: fit.gpus, batchSize: perGpu });
+}
+
+/** The workload on cards that come in their own number; a free total is shared, what does not divide goes to the fullest. */
+export function workloadOn({ workload, freeTotalBatch }: RecommendationRequest, { count }: OwnGpu): Workload {
+  const gpus = count ?? workload.gpus;
+  if (freeTotalBatch === null) return { ...workload, gpus };
+  return { ...workload, gpus, batchSize: Math.ceil(freeTotalBatch / (gpus * workload.gradientAccumulation)) };
 }
 
 function applyChange(workload: Workload, change: Change): Workload {

@@ -42,7 +42,7 @@ const LOG_NOISE =
 export interface LogReading {
   readonly allocatedGiB?: number;
   readonly secondsPerIteration?: number;
-  /** A line of a log was pasted, not only a speed told. */
+  /** A line of a log was pasted, were it only its memory, and not only a speed told. */
   readonly pasted: boolean;
 }
 
@@ -61,7 +61,7 @@ export function readLog(reading: Reading): LogReading {
         ? undefined
         : toGiB(allocated.groups[0] ?? '', allocated.groups[1] ?? '');
   return {
-    pasted: (logged !== undefined && noise.length > 0) || noise.length > 2,
+    pasted: logged !== undefined || noise.length > 2,
     ...(allocatedGiB === undefined ? {} : { allocatedGiB }),
     ...(seconds === undefined || !Number.isFinite(seconds) ? {} : { secondsPerIteration: seconds }),
   };

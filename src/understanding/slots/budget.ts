@@ -47,6 +47,11 @@ const OTHER_UNIT =
   /^ ?(?:g(?:i?b)?(?![a-z])|mb|mib|张|卡|个(?!月)|类|x ?\d|px|像素|%|步|轮|次|epochs?|iters?|iterations?|gpus?|cards?|images?|imgs?|classes|k ?(?:iter|步)|p\b|倍|小时(?! ?\d)|天(?! ?\d)|块(?:卡|显卡|gpu|[a-z])|分钟|steps?|核|vcpu|hours?|days?|months?|h\b)/;
 const OTHER_KEY = /(?:batch|bs|size|crop|[a-z_]{3,} ?=|\dx|x|-|类|尺寸|每卡|epochs?|top) ?$/;
 
+/** "预算-5000/月": a dash instead of a colon. */
+const DASHED = /(?:预算|budget)(?:-| - )$/;
+/** "预算 -5": with a space only before it, the dash is the sum's sign; behind a number it is none ("10 -20"). */
+const BELOW_NOTHING = /(?<=^|[\s:=])(?<!\d\s{1,2})-[¥$]?$/;
+
 const AMOUNT = /(?<![\d.a-z_])(\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d{1,9}(?:\.\d{1,4})?) ?(k|w)?(?![a-z\d]*[a-z]\d)/g;
 const RANGE_NEXT = /^ ?(?:[-~到至]|to) ?\d/;
 
@@ -75,6 +80,21 @@ function currencyAt(lead: string, tail: string): 'CNY' | 'USD' | null {
 const RANGE_START = /\d[\d,.]* ?[kw]? ?(?:元|块钱?)? ?(?:[-~到至]|to|and) ?$/;
 /** "总 batch 16" counts images, not the run. */
 const OTHER_TOTAL = /(?:总|total|global) ?(?:的|共)? ?(?:batch|bs|步|iter|显存|\d+ ?张)[^,;]*/g;
+
+const SUM_BELOW =
+  /(?:预算|budget|经费)[^\d,;\n-]{0,6}(?<=[\s:=])-[¥$]?(\d[^,;\n]{0,17})|(?:^|[\s,;])-[¥$]?(\d{1,7}(?:\.\d{1,2})? ?(?:元|块钱?|yuan|rmb|cny|usd|dollars?)(?![a-z])[^,;\n]{0,12})/;
+const SUM_BELOW_ALONE = /^\s*-[¥$]?(\d{1,7}(?:\.\d{1,2})?[^\d]{0,8})$/;
+
+/** A sum with a minus sign, as typed without it; alone it is one where a sum was asked for. */
+export function sumBelowNothing(text: string, asked: boolean): string | null {
+  const found = SUM_BELOW.exec(text) ?? (asked ? SUM_BELOW_ALONE.exec(text) : null);
+  return (
+    found
+      ?.slice(1)
+      .find((sum) => sum !== undefined)
+      ?.trim() ?? null
+  );
+}
 
 function signsOf(reading: Reading, found: Found): Signs {
   const lead = before(reading.rest, found.start, 40).replace(RANGE_START, '').slice(-24);
@@ -112,7 +132,9 @@ function isMoney(reading: Reading, found: Found, signs: Signs, context: BudgetCo
   if (OTHER_CURRENCY.test(tail) || OTHER_SIGN.test(before(reading.rest, found.start, 6))) return false;
   if (OTHER_UNIT.test(found.all.endsWith('k') || found.all.endsWith('w') ? tail : tail) && signs.currency === null)
     return false;
-  if (OTHER_KEY.test(before(reading.rest, found.start, 8)) && signs.currency === null) return false;
+  if (BELOW_NOTHING.test(before(reading.text, found.start, 6))) return false;
+  const label = before(reading.rest, found.start, 10);
+  if (OTHER_KEY.test(label) && !DASHED.test(label) && signs.currency === null) return false;
   if (RANGE_NEXT.test(tail)) return false;
   if (signs.currency !== null)
     return (

@@ -143,13 +143,20 @@ export function readGpus(reading: Reading, mentions: readonly GpuSpan[]): Pick<S
           cards.map((card) => ({ value: card.gpu, start: card.start, end: card.end, rank: rankOf(card.gpu) })),
         )
       : null;
-  const gpu = together === null ? chosen?.value : together.map((card) => card.gpu);
+  const counted = together === null ? null : countedCards(together);
+  const gpu = counted ?? together?.map((card) => card.gpu) ?? chosen?.value;
   const owned = chosen !== null && OWN.test(clauseOf(reading.text, chosen));
   return {
     ...(gpu === undefined ? {} : { gpu }),
-    ...(gpus === undefined ? {} : { gpus }),
+    ...(gpus === undefined || counted !== null ? {} : { gpus }),
     ...(owned ? { owned } : {}),
   };
+}
+
+/** "2×A10 or 1×A100": each card with its own number; null where no two numbers differ. */
+function countedCards(cards: readonly GpuSpan[]): readonly GpuMention[] | null {
+  if (new Set(cards.map(({ count }) => count)).size < 2 || cards.some(({ count }) => count === null)) return null;
+  return cards.map(({ gpu, count }) => (count === null ? gpu : { ...gpu, count }));
 }
 
 function rankOf(gpu: GpuMention): number {

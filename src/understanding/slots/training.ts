@@ -1,5 +1,5 @@
 import { type Candidate, choose } from '../candidates.ts';
-import { after, before, type Reading, take } from '../reading.ts';
+import { after, before, find, type Reading, take } from '../reading.ts';
 import type { Slots } from '../understanding.ts';
 
 type Training = Pick<
@@ -14,6 +14,7 @@ type Training = Pick<
   | 'gradientCheckpointing'
   | 'gradientAccumulation'
   | 'frozenBackbone'
+  | 'norm'
   | 'auxiliaryHead'
   | 'attention'
 >;
@@ -186,6 +187,9 @@ const ACCUMULATION =
   /(?:gradient[ _-]?accumulation(?:[ _-]?steps)?|accumulate_grad_batches|grad(?:ient)?[ _-]?accum(?:ulation)?(?:[ _-]?steps)?|accum(?:ulat(?:e|ion|ing)|_iter|ulative_counts|_steps)?(?:[ _]?(?:steps|counts?))?|梯度累[积加计]|累[积加计](?:梯度|步数)?)["']? ?(?:=|:|of|over|for|to|到|成|用|是|为|开|设)? ?(\d{1,4})(?!\d)|(?<![\d.])(\d{1,4}) ?(?:步|次|x)? ?(?:的)? ?(?:梯度累[积加计]|(?:steps? of )?(?:gradient |grad )accum[a-z]*)/g;
 const FROZEN =
   /冻结?(?:住|了|掉)? ?(?:整个)? ?(?:backbone|encoder|主干|骨干|编码器)|(?:backbone|encoder|主干(?:网络)?|骨干(?:网络)?|编码器) ?(?:都|全|给|部分|先)? ?(?:冻结?|frozen|不训|不更新|固定)|fr(?:ee|o)z(?:e|en|ing)[ _](?:the |image )?(?:backbone|encoder)|(?:backbone|encoder) (?:is |stays )?(?:frozen|freez[a-z]*)|only (?:train|tune)(?:ing)? the (?:decoder|head|decode head)|只(?:训|调|微调)(?:练)?(?:解码器|decoder|头|head)|freeze_backbone|linear prob(?:e|ing)/g;
+const FROZEN_NORM =
+  /frozen[ _-]?(?:bn|batch[ _-]?norms?)(?:2d)?|fr(?:ee|o)z(?:e|en|ing)[ _]?(?:the |all )?(?:(?:backbone|encoder)(?:'s)? )?(?:bn|batch[ _-]?norms?)(?: layers?)?|冻结?(?:住|了|掉)? ?(?:所有|全部)?(?:backbone|encoder|主干(?:网络)?|骨干(?:网络)?|编码器)?(?:里|中)?的? ?(?:bn|batch ?norm)(?: ?层)?|(?:bn|batch ?norms?)(?: ?层| layers?)? ?(?:都|全|也|先|给|are |is |stays? )?(?:不|没|not )?(?:冻结?|固定|更新|frozen)|(?:解冻|unfreez(?:e|ing)) ?(?:the )?(?:bn|batch[ _-]?norms?)|\bnorm_eval\b(?: ?= ?true)?/g;
+const TRAINED_NORM = /[不没]冻|[不没]固定|(?<!不)更新|解冻|not frozen|unfreez/;
 const AUXILIARY = /--?aux[-_]loss|\baux(?:iliary)?[ _-]?(?:loss|heads?)\b|辅助(?:头|损失|分支)/g;
 const SDPA =
   /\b(?:sdpa|flash[ -]?att(?:n|ention)(?:[ -]?2)?|fused attention|xformers|memory[- ]efficient attention|scaled_dot_product_attention)\b|融合注意力/g;
@@ -196,6 +200,14 @@ function readFlag(reading: Reading, pattern: RegExp): boolean | null {
   return found === undefined
     ? null
     : !isOff(reading, found) && !/^["']? ?[=:] ?(?:false|none|0)\b/.test(after(reading.text, found.end, 12));
+}
+
+/** Before the backbone: "冻结主干的 BN" trains its convolutions. */
+function readNorm(reading: Reading): Slots['norm'] | null {
+  const said = find(reading, FROZEN_NORM).at(-1)?.all ?? '';
+  const frozen = readFlag(reading, FROZEN_NORM);
+  if (frozen === null) return null;
+  return frozen && !TRAINED_NORM.test(said) ? 'frozen' : 'batch';
 }
 
 function readAccumulation(reading: Reading): number | null {
@@ -216,6 +228,7 @@ export function readTraining(reading: Reading): Training {
     gradientAccumulation: readAccumulation(reading),
     gradientCheckpointing: readFlag(reading, CHECKPOINTING),
     auxiliaryHead: readFlag(reading, AUXILIARY),
+    norm: readNorm(reading),
     frozenBackbone: readFlag(reading, FROZEN),
     attention: readAttention(reading),
     outputStride: readStride(reading),
