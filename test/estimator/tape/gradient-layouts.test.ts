@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { replay } from '../../../src/estimator/replay.ts';
 import { add, scale, shift } from '../../../src/estimator/tape/ops-core.ts';
 import { averagePool } from '../../../src/estimator/tape/ops-layers.ts';
+import { subtract } from '../../../src/estimator/tape/ops-reduce.ts';
 import { expand, permute, reshape } from '../../../src/estimator/tape/ops-shape.ts';
 import { permuteStrides } from '../../../src/estimator/tape/rules.ts';
 import type { DType, Grad, GradBuffer, Tensor } from '../../../src/estimator/tape/storage.ts';
@@ -125,6 +126,34 @@ describe('a sum hands the gradient itself on', () => {
     // Summed in fp32 first; the cast is made beside the sum.
     const narrow = arrival(broadcast, { shape, dtype: 'half' });
     expect(narrow).toEqual({ ...FRESH, bytes: 512, extra: X / 2 + 512 });
+  });
+});
+
+describe('a difference', () => {
+  const data = (t: Tape, dtype: DType = 'float'): Tensor => t.input(SHAPE, dtype);
+
+  test('hands the gradient on to what is diminished, and makes none for data', () => {
+    expect(arrival((t, x) => subtract(t, x, data(t)))).toMatchObject({ shared: true, extra: 0 });
+    expect(arrival((t, x) => subtract(t, x, data(t, 'half')))).toMatchObject({ shared: true, extra: 0 });
+    expect(arrival((t, x) => subtract(t, x, data(t)), { dtype: 'half' })).toEqual({
+      ...FRESH,
+      bytes: X / 2,
+      extra: X / 2,
+    });
+  });
+
+  test('negates it for what is taken off', () => {
+    expect(arrival((t, x) => subtract(t, data(t), x))).toEqual(FRESH);
+    expect(arrival((t, x) => subtract(t, data(t, 'half'), x))).toEqual(FRESH);
+    // Negated in fp32, then narrowed.
+    const narrowed = arrival((t, x) => subtract(t, data(t), x), { dtype: 'half' });
+    expect(narrowed).toEqual({ ...FRESH, bytes: X / 2, extra: X + X / 2 });
+  });
+
+  test('negates it before the sum over broadcast axes', () => {
+    const row = { shape: [8, 16] };
+    expect(arrival((t, x) => subtract(t, data(t), x), row)).toEqual({ ...FRESH, bytes: X / 2, extra: X + X / 2 });
+    expect(arrival((t, x) => subtract(t, x, data(t)), row)).toEqual({ ...FRESH, bytes: X / 2, extra: X / 2 });
   });
 });
 
