@@ -66,6 +66,14 @@ function unifyTimes(text: string): string {
     .replace(/ {2,}/g, ' ');
 }
 
+/** A YAML list of two numbers as the pair that it is: `IMAGE_SIZE:` with `- 1024` and `- 512` below. */
+function inlinePairs(text: string): string {
+  return text.replace(
+    /:[ \t]*\n[ \t]*-[ \t]*(\d{1,5})[ \t]*\n[ \t]*-[ \t]*(\d{1,5})(?=[ \t]*(?:\n(?![ \t]*-)|$))/g,
+    ': ($1, $2)',
+  );
+}
+
 /** Brings a message into the one form that every rule reads. Linear in its length. */
 export function normalize(message: string): Normalized {
   const clean = separate(stripMarkup(clip(message).toWellFormed())).normalize('NFKC');
@@ -74,7 +82,7 @@ export function normalize(message: string): Normalized {
     .replace(INVISIBLE, '')
     .replace(CONTROLS, ' ')
     .replace(/[ \t\u00a0\u3000]+/g, ' ');
-  const cased = englishToDigits(toArabicNumerals(unifyTimes(correctKeywords(visible)))).trim();
+  const cased = englishToDigits(toArabicNumerals(unifyTimes(inlinePairs(correctKeywords(visible))))).trim();
   const text = cased.toLowerCase();
   return text.length === cased.length ? { text, cased } : { text, cased: text };
 }

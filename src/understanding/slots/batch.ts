@@ -16,7 +16,7 @@ const NUMBER = '(\\d{1,5})(?![\\d.]*\\d|k\\b| ?x ?\\d{3}| ?%| ?(?:g|gb|gib|mb)\\
 export const BATCH_WORD =
   '(?<!(?:eval|val|test|valid(?:ation)?|grad)[-_ ]?)(?:(?:mini|micro)?[- _]?batch(?:es)?[- _]?(?:sizes?|sz|siz|szie)?|(?<![a-z])b_?sz?|(?<![a-z])b(?= ?=)|(?<![a-z-])-b|批(?:次)?(?:处理)?(?:的)?(?:大小|量|数|尺寸)?)';
 const LINKS =
-  '(?: |[=:是为到开设给改调降加用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|还|已经|目前|现在|才|不能?超过?|最多|至多|最大|不超过|限制|max|大概|about|around|应该){0,10}';
+  '(?: |[=:是为到开设给改调降加提拉升缩减增涨扩用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|还|已经|目前|现在|才|不能?超过?|最多|至多|最大|不超过|限制|max|大概|about|around|应该){0,10}';
 /** "从 8 降到 4": what is left behind. */
 const LEFT_BEHIND = '(?: ?(?:从|由|from) ?\\d{1,5} ?张? ?(?=[^\\d,;]{0,4}(?:到|成|为|至|to|改|降|减|加|升) ?\\d))?';
 const PER_GPU =
@@ -119,6 +119,12 @@ const RULES: readonly Rule[] = [
     pattern:
       /(?<![\d.x])(\d{1,4}) ?(?:imgs?|images?|samples?|pics?|crops?)\s(?:on|each|per batch|a batch|per step|at (?:a time|once)|in a batch)(?![a-z])/g,
     rank: 5,
+  },
+  // a clause of its own: "800x1333, 16 ims, bf16"
+  {
+    pattern:
+      /(?<![\d.x]|(?:have|has|got|only|dataset|data|of|total)\s{1,2})(\d{1,2}) ?(?:ims|imgs|images|samples|crops)(?=\s*(?:$|[,;.!?\n]))/g,
+    rank: 3,
   },
   { pattern: /(?:1个?|每个?|一个?) ?batch ?(\d{1,4}) ?张?/g, rank: 6 },
   { pattern: /(?<![\d.x])(\d{1,4}) ?(?:张图?|个)? ?(?:每|一个?|1个?|per ) ?batch(?![a-z])/g, rank: 5 },

@@ -25,7 +25,7 @@ const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number;
     rank: 5,
   },
   {
-    pattern: /(?<![\d.x/])(\d{1,3}) ?(?:x ?)?(?:nvidia\s)?(?:gpus?|cards?|graphics cards?|boards?)(?![a-z_])/g,
+    pattern: /(?<![\d.x/])(\d{1,3})[ -]?(?:x ?)?(?:nvidia\s)?(?:gpus?|cards?|graphics cards?|boards?)(?![a-z_])/g,
     rank: 5,
   },
   { pattern: /(?<![\d.x/])(\d{1,3}) ?(?:张|块|个) ?gpus?/g, rank: 5 },
@@ -47,7 +47,9 @@ const NODES =
 /** "2 nodes with 8 V100s each": the cards of one node stand elsewhere. */
 const NODES_ALONE =
   /(?<![\d.])(\d{1,3}) (?:nodes?|machines?|servers?) (?:with|of|x|each)|(?<![\d.])(\d{1,3}) ?台(?:机器|服务器)?,? ?每台/;
-const VISIBLE = /cuda_visible_devices ?= ?["']?(\d+(?:,\d+)*)/g;
+/** CUDA_VISIBLE_DEVICES=0,1, GPUS: (0,1,2,3) */
+const VISIBLE =
+  /(?:cuda_visible_devices ?= ?["']?|\b(?:gpus|gpu_ids?|devices) ?[=:] ?["'([]{0,2}(?=\d+ ?,))(\d+(?: ?, ?\d+)*)/g;
 /** "再加一张卡", "每张卡", "第 2 张卡": no count of what is used. */
 const NOT_COUNTED = /(?:再加|多加|加|增加|每|第|another|extra|多买|再买|more|任意|哪) ?$/;
 

@@ -6,6 +6,7 @@ export const money = {
     'no (?:budget )?limit(?: on (?:budget|money|cost))?',
     "(?:budget|money|cost|price) (?:is )?(?:unlimited|no (?:object|issue|problem)|not an? (?:issue|problem)|open|doesn'?t matter)",
     'unlimited budget',
+    '(?:never ?mind|forget|ignore|drop|scratch|skip) (?:about )?(?:the |my )?(?:budget|money|cost|price)',
     'no budget',
     'any budget',
     "don'?t care about (?:the )?(?:cost|price|money)",
