@@ -121,6 +121,7 @@ const MEASURE_NEXT =
 const END_NEXT = /^\s*(?:$|[,.;!?\n吧呢了行就可])|^\s/;
 const NOT_BEFORE = /[另某这那同每任第唯统万上下整]$/;
 const CUE_BEFORE = /(?:^|bs|batch(?:[ _]?size)?|卡|总|成|为|是|到|预算|就|用|[=:,])\s*$/i;
+const YUAN_BEFORE = /[\d一二两三四五六七八九十百千万]块钱?$/;
 const MONEY_BEFORE = /(?:预算|最多|花|不超过|每|¥|一共|批了)[^,.;\n]{0,6}$/;
 
 interface Run {
@@ -129,9 +130,11 @@ interface Run {
   readonly after: string;
 }
 
-/** 五千一个月 is 五千 and 一个月, 预算三十一小时 is 三十 and 一小时. */
+/** 五千一个月 is 五千 and 一个月, 预算三十一小时 is 三十 and 一小时, 八块五一小时 is 八块五 and 一小时. */
 function splitsPeriod({ run, before, after }: Run): boolean {
-  if (!/[十百千万亿][一两]$/.test(run) || !PERIOD_NEXT.test(after)) return false;
+  if (!PERIOD_NEXT.test(after)) return false;
+  if (YUAN_BEFORE.test(before) && /^[一二三四五六七八九][一两]$/.test(run)) return true;
+  if (!/[十百千万亿][一两]$/.test(run)) return false;
   return !/十.$/.test(run) || MONEY_BEFORE.test(before);
 }
 
@@ -152,8 +155,9 @@ function convertRun(input: Run): string {
   if (run.length === 1) return convertSingle(input);
   if (IDIOMS.test(run + after.slice(0, 1))) return run;
   const last = run.slice(-1);
-  if (splitsPeriod(input) || parseChineseNumber(run) === null) {
-    const head = /[十百千万亿]/.test(run) ? parseChineseNumber(run.slice(0, -1)) : null;
+  const splits = splitsPeriod(input);
+  if (splits || parseChineseNumber(run) === null) {
+    const head = splits || /[十百千万亿]/.test(run) ? parseChineseNumber(run.slice(0, -1)) : null;
     if (head === null) return run;
     const tail = convertSingle({ run: last, before: '', after });
     return `${pad(String(head), before, ' ')} ${tail}`;
@@ -171,7 +175,8 @@ function mixedValue(match: RegExpExecArray, text: string): string {
   const [all, number = '', unit = '', tail, tailUnit] = match;
   const size = MIXED_UNITS[unit] ?? 1;
   const head = Number(number) * size;
-  if (tail === undefined) return String(head);
+  // 1万500, 1万3090: whatever the digits behind are, they do not lengthen the number.
+  if (tail === undefined) return /\d/.test(text.charAt(match.index + all.length)) ? `${head} ` : String(head);
   if (tailUnit !== undefined) return String(head + Number(tail) * (MIXED_UNITS[tailUnit] ?? 1));
   const after = text.slice(match.index + all.length, match.index + all.length + 4);
   return PERIOD_NEXT.test(after) ? `${head} ${tail}` : String(head + (Number(tail) * size) / 10);
@@ -187,9 +192,9 @@ function convertMixed(text: string): string {
   return parts.join('') + text.slice(at);
 }
 
-/** 八块五: five tenths, not five of something. */
+/** 八块五, 八块五毛: five tenths, not five of something. */
 const TENTHS =
-  /(\d{1,6})块(?:钱)?([一二两三四五六七八九半]|\d(?![\d.x]))(?=毛|\s*(?:$|[,.;!?)\n/每一吧的左以]|an? |per))/g;
+  /(\d{1,6})块(?:钱)?([一二两三四五六七八九半]|\d(?![\d.x]))(?:毛钱?|(?=\s*(?:$|[,.;!?)\n/每一吧的左以]|1个?(?:小时|钟|天|日|周|月|年)|an? |per)))/g;
 
 const CONTEXT = 12;
 
