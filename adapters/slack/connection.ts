@@ -3,14 +3,14 @@ import { type App, LogLevel, type Receiver, SocketModeReceiver, type webApi } fr
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import type { AdapterContext, ConnectionStatus, Logger } from '../adapter.ts';
+import { type Link, Supervisor, usualPace } from '../supervisor.ts';
 import type { SlackAdapterConfig } from './config.ts';
 import { platformError, webClientOptions } from './web.ts';
 
 const helloTimeoutMs = 10_000;
 /** Limit for a pong, and three times the ping interval: lower than the default, so that dead sockets are noticed soon. */
 const pongTimeoutMs = 2_500;
-const shortLifeMs = 10_000;
-const longestPauseMs = 30_000;
+const pace = { ...usualPace, firstPauseMs: 500 };
 
 /** Warnings and errors of the library in our log; its debug lines hold what people wrote. */
 export function boltLogger(logger: Logger): webApi.Logger {
@@ -61,25 +61,30 @@ function watchFrames(client: Client, look: (frame: Frame) => boolean, logger: Lo
   });
 }
 
-/**
- * Socket Mode that never gives up: a new library connection for each attempt, the next one opened before the old one
- * closes when Slack asks for a change, growing pauses, and a limit on the wait for `hello`.
- */
-export class SupervisedSocket implements Receiver {
-  readonly #config: SlackAdapterConfig;
-  readonly #appToken: string;
-  readonly #context: AdapterContext;
-  readonly #stopping = new AbortController();
-  #app: App | undefined;
-  #current: SocketModeReceiver | undefined;
-  #failures = 0;
-  #reconnecting = false;
-  status: ConnectionStatus = 'connecting';
+export interface SocketOptions {
+  readonly config: SlackAdapterConfig;
+  readonly appToken: string;
+  readonly context: AdapterContext;
+}
 
-  constructor(config: SlackAdapterConfig, appToken: string, context: AdapterContext) {
-    this.#config = config;
-    this.#appToken = appToken;
-    this.#context = context;
+/** Socket Mode that never gives up: a new library connection for each attempt, and a limit on the wait for `hello`. */
+export class SupervisedSocket implements Receiver {
+  readonly #options: SocketOptions;
+  readonly #supervisor: Supervisor;
+  #app: App | undefined;
+  #refusal: AppError | undefined;
+
+  constructor(options: SocketOptions) {
+    this.#options = options;
+    const { context } = options;
+    const connect = (): Promise<Link> => this.#connect();
+    const advice = (): string =>
+      'SLACK_APP_TOKEN needs the scope connections:write; outgoing HTTPS and WSS must be open';
+    this.#supervisor = new Supervisor({ name: 'slack', context, pace, connect, advice });
+  }
+
+  get status(): ConnectionStatus {
+    return this.#supervisor.status;
   }
 
   init(app: App): void {
@@ -88,26 +93,20 @@ export class SupervisedSocket implements Receiver {
 
   /** @throws AppError `platform-refused` when the token is wrong; an unreachable platform is tried again behind the scenes. */
   async start(): Promise<void> {
-    try {
-      await this.#connect();
-    } catch (error) {
-      if (error instanceof AppError && error.code === 'platform-refused') throw error;
-      this.#failed(error);
-      void this.#reconnect();
-    }
+    await this.#supervisor.start();
+    if (this.#refusal !== undefined) throw this.#refusal;
   }
 
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    this.status = 'stopped';
-    if (this.#current !== undefined) await Promise.race([this.#current.client.disconnect(), wait(1_000)]);
+  stop(): Promise<void> {
+    return this.#supervisor.stop();
   }
 
-  async #connect(): Promise<void> {
-    const logger = boltLogger(this.#context.logger);
-    const clientOptions = { ...webClientOptions(this.#config, logger), timeout: 4_000, retryConfig: { retries: 0 } };
+  async #connect(): Promise<Link> {
+    const { config, appToken, context } = this.#options;
+    const logger = boltLogger(context.logger);
+    const clientOptions = { ...webClientOptions(config, logger), timeout: 4_000, retryConfig: { retries: 0 } };
     const receiver = new SocketModeReceiver({
-      appToken: this.#appToken,
+      appToken,
       logger,
       clientPingTimeout: pongTimeoutMs,
       autoReconnectEnabled: false,
@@ -116,73 +115,37 @@ export class SupervisedSocket implements Receiver {
     });
     const { client } = receiver;
     if (this.#app !== undefined) receiver.init(this.#app);
-    watchFrames(client, (frame) => this.#look(frame), this.#context.logger);
+    const renewal = new Promise<string>((resolve) =>
+      watchFrames(client, lookFor(resolve, context.logger), context.logger),
+    );
+    const closed = new Promise((resolve) => client.once('disconnected', resolve));
     client.on('error', () => undefined);
     try {
-      await Promise.race([client.start(), this.#noHello()]);
+      await Promise.race([client.start(), noHello()]);
     } catch (error) {
       void client.disconnect();
-      throw platformError(error, 'the Socket Mode connection');
+      throw this.#remember(platformError(error, 'the Socket Mode connection'));
     }
-    this.#adopt(receiver);
+    return { renewal, closed, close: () => client.disconnect() };
   }
 
-  async #noHello(): Promise<never> {
-    await wait(helloTimeoutMs, undefined, { ref: false });
-    throw new AppError('platform-unreachable', 'Slack sent no hello');
-  }
-
-  #adopt(receiver: SocketModeReceiver): void {
-    const previous = this.#current;
-    const since = Date.now();
-    this.#current = receiver;
-    this.status = 'connected';
-    this.#context.metrics.gauge('connected', 1, { adapter: 'slack' });
-    receiver.client.once('disconnected', () => {
-      if (this.#current !== receiver || this.#stopping.signal.aborted) return;
-      this.#failures = Date.now() - since < shortLifeMs ? this.#failures + 1 : 0;
-      this.status = 'connecting';
-      this.#context.metrics.gauge('connected', 0, { adapter: 'slack' });
-      void this.#reconnect();
-    });
-    void previous?.client.disconnect();
-    if (this.#stopping.signal.aborted) void receiver.client.disconnect();
-  }
-
-  /** False keeps the frame from the library, which would close at once. */
-  #look(frame: Frame): boolean {
-    const { logger } = this.#context;
-    if (frame.type === 'hello' && (frame.num_connections ?? 1) > 2) {
-      logger.warn({ connections: frame.num_connections }, 'other connections share the events');
-    }
-    if (frame.type !== 'disconnect' || frame.reason === 'too_many_websockets') return true;
-    logger.info({ reason: frame.reason }, 'connection is renewed');
-    void this.#reconnect();
-    return false;
-  }
-
-  #failed(error: unknown): void {
-    this.#failures += 1;
-    const failure = platformError(error, 'the Socket Mode connection');
-    if (failure.code === 'platform-refused') this.status = 'failed';
-    this.#context.logger.warn({ error: failure, failures: this.#failures }, 'connection failed');
-  }
-
-  async #reconnect(): Promise<void> {
-    const { signal } = this.#stopping;
-    if (this.#reconnecting) return;
-    this.#reconnecting = true;
-    while (!signal.aborted) {
-      const longest = Math.min(longestPauseMs, 500 * 2 ** this.#failures);
-      const pause = this.#failures === 0 ? 0 : longest * (0.5 + Math.random() / 2);
-      await wait(pause, undefined, { signal }).catch(() => undefined);
-      if (signal.aborted) break;
-      const done = await this.#connect().then(
-        () => true,
-        (error: unknown) => this.#failed(error),
-      );
-      if (done === true) break;
-    }
-    this.#reconnecting = false;
+  #remember(failure: AppError): AppError {
+    if (failure.code === 'platform-refused') this.#refusal = failure;
+    return failure;
   }
 }
+
+async function noHello(): Promise<never> {
+  await wait(helloTimeoutMs, undefined, { ref: false });
+  throw new AppError('platform-unreachable', 'Slack sent no hello');
+}
+
+/** False keeps the frame from the library, which would close at once where Slack announces a change. */
+const lookFor =
+  (renew: (reason: string) => void, logger: Logger) =>
+  ({ type, num_connections: connections = 1, reason = 'unknown' }: Frame): boolean => {
+    if (type === 'hello' && connections > 2) logger.warn({ connections }, 'other connections share the events');
+    if (type !== 'disconnect' || reason === 'too_many_websockets') return true;
+    renew(reason);
+    return false;
+  };

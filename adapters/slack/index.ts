@@ -30,7 +30,9 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
   const parts = { config, context, installations: createInstallations(context, seal) };
   const workspaces = createWorkspaces(parts);
   const socket =
-    credentials.transport === 'socket' ? new SupervisedSocket(config, credentials.appToken, context) : null;
+    credentials.transport === 'socket'
+      ? new SupervisedSocket({ config, context, appToken: credentials.appToken })
+      : null;
   const web = credentials.transport === 'socket' ? null : createHttpReceiver({ ...parts, ...credentials });
   const receiver = socket ?? web;
   if (receiver === null) throw new AppError('internal', 'no transport');
