@@ -1,4 +1,5 @@
 import type { App, webApi } from '@slack/bolt';
+import { createOrder } from '../in-order.ts';
 import type { Desk } from './desk.ts';
 import { slackLimits } from './limits.ts';
 import {
@@ -14,25 +15,16 @@ import { homeView } from './views.ts';
 type Client = webApi.WebClient;
 type Uninstalled = (workspace: Workspace, event: string) => Promise<void>;
 
-/** Messages of one channel one after the other, so that they reach the inbox in the order in which they came. */
-function inOrder(): (key: string, work: () => Promise<void>) => Promise<void> {
-  const tails = new Map<string, Promise<void>>();
-  return (key, work) => {
-    const next = (tails.get(key) ?? Promise.resolve()).catch(() => undefined).then(work);
-    const tail = next.finally(() => tails.get(key) === tail && tails.delete(key));
-    tails.set(key, tail);
-    return tail;
-  };
-}
-
 /** Events API: messages and mentions, home and messages tab, removal of the app. */
 export function registerEvents(app: App, desk: Desk, uninstalled: Uninstalled): void {
-  const ordered = inOrder();
+  const inOrder = createOrder();
   const receive = async (body: unknown, client: Client): Promise<void> => {
     const message = readPersonMessage(eventEnvelope.parse(body), desk.botUser());
     if (message === undefined) return;
     const { team, channel, ts, text, hasFiles } = message;
-    await ordered(`${team}/${channel}`, async () => {
+    const place = message.isDirect ? channel : `${channel}/${message.threadTs ?? ts}`;
+    // Threads do not wait for each other.
+    await inOrder(`${team}/${place}`, async () => {
       const thread = await desk.resolveThread(message);
       if (thread === undefined) return;
       const address = slackAddress.parse({ ...message, thread, threadTs: message.threadTs ?? ts });
