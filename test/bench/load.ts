@@ -20,6 +20,8 @@ const rate = Number(values.rate);
 const seconds = Number(values.seconds);
 const secret = 'load-signing-secret';
 const main = join(import.meta.dirname, '../../src/main.js');
+/** Who writes; one person alone would be held back by the limit per person. */
+const people = 500;
 const questions = [
   'segformer b2 512x512 batch 8, budget 10 CNY/hour',
   'deeplabv3+ resnet50 512x1024 batch 2, budget 15 CNY/hour',
@@ -107,7 +109,8 @@ async function run({ server, bot }: Site, phase: Phase): Promise<void> {
       sequence += 1;
       const ts = `${1_700_000_000 + sequence}.000001`;
       sentAt.set(ts, performance.now());
-      const event = make.mention(questions[sequence % questions.length] ?? '', { ts, user: 'U00FAKEUSER1' });
+      const user = `U00LOAD${sequence % people}`;
+      const event = make.mention(questions[sequence % questions.length] ?? '', { ts, user });
       const refused = (): void => {
         unacknowledged += 1;
       };
