@@ -21,8 +21,9 @@ const MEMORY_AFTER =
 const MEMORY_BARE_AFTER = /^-(16|32|40|80)(?![\dx])/;
 const MEMORY_BEFORE = /(?<![\d.x])(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib|gigs?) ?(?:显存|版本?)? ?的? ?$/;
 const LAPTOP = new RegExp(words('laptop'));
+const LAPTOP_BEFORE = new RegExp(`${words('laptop')}[^a-z\\d,.;]{0,3}$`);
 const COUNT_BEFORE =
-  /(?<![\d.,x=:])(\d{1,3}) ?(?:x|张|块|个|卡|台|片|路|枚|pcs|of (?:those|these)|of)? ?的? ?(?:nvidia|geforce|tesla)? ?$/;
+  /(?:(?<![\d.,x=:])|(?<=(?:卡|gpus?|cards?|hardware|机器|设备|硬件|total) ?:))(\d{1,3}) ?(?:x|张|块|个|卡|台|片|路|枚|pcs|of (?:those|these)|of)? ?的? ?(?:nvidia|geforce|tesla)? ?$/;
 const NOT_A_COUNT =
   /(?:(?:bs|batch(?:[ _-]?size)?|crop|size|尺寸|输入|classes|类|每卡|每张) ?:?|[=/]) ?(?:是|为|of|放)? ?$/;
 const COUNT_AFTER = /^s? ?(?:x ?(\d{1,3})(?![\dx])|(\d{1,3}) ?(?:张|块|卡|个)(?! ?(?:\/|每|一|图))|\(?x(\d{1,2})\)?)/;
@@ -112,7 +113,8 @@ function describe(reading: Reading, card: Named): GpuSpan {
       : { start: Math.min(card.start, memory.span.start), end: Math.max(card.end, memory.span.end) };
   const count = countNear(reading.rest, body) ?? countNear(reading.rest, card);
   const laptop =
-    card.laptop && (LAPTOP.test(before(reading.text, card.start, 6)) || LAPTOP.test(after(reading.text, card.end, 14)));
+    card.laptop &&
+    (LAPTOP_BEFORE.test(before(reading.text, card.start)) || LAPTOP.test(after(reading.text, card.end, 14)));
   const spans = [...(memory === null ? [] : [memory.span]), ...(count === null ? [] : [count.span])];
   erase(reading, spans);
   const gpu = {
@@ -130,11 +132,21 @@ function describe(reading: Reading, card: Named): GpuSpan {
 /** 24G 的卡, a 12 GB card, 8GB gpu, 显存只有 8G: a card known by its memory alone. */
 const MEMORY_ONLY =
   /(?:(?<![\d.x])(\d{1,3}) ?(?:张|块|个|x) ?)?(?<![\d.])(\d{1,3}(?:\.\d{1,2})?) ?-?(?:g|gb|gib|gigs?) ?(?:(?:v?ram|显存|memory|of v?ram) ?)?(?:的)? ?(?:显卡|独显|卡(?!上跑了)|gpus?\b|cards?\b|graphics card)|(?:显存|v?ram) ?(?:只有|就|是|有|为|大小|:|=) ?(?:only )?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib)(?![a-z0-9])|(?:只有|就|我有|手上有|手头有|have|only have|got) ?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib) ?(?:的)? ?(?:显存|v?ram)/g;
+/** "8 x 24GB": cards by their number and memory; sticks of host memory are no cards. */
+const COUNTED_MEMORY =
+  /(?<![\d.x])(\d{1,2}) ?x ?(\d{1,3}) ?(?:g|gb|gib)(?![a-z/])(?! ?(?:的)?(?:ddr|ram|内存|host|system))/g;
 /** "24G 够吗", "is 16 GB enough", "fits in 12GB": the memory that somebody has, without the word card. */
 const MEMORY_ENOUGH =
   /(?<![\d.])(\d{1,3}) ?(?:g|gb|gib)(?: ?(?:的)?(?:显存|v?ram|gpu memory|memory))? ?(?:够|能(?:跑|训|放|不能)|放得下|跑得动|行不行|行吗|可以吗|悬|(?:is )?enough|ok\?|suffic)|\b(?:is|are|will|would) (\d{1,3}) ?(?:g|gb|gib)(?: of (?:v?ram|memory))? (?:enough|ok|okay|sufficient|be enough|do|fine)|\b(?:fits?|fit it|run|train|squeeze it) (?:in|into|on|with|within) (\d{1,3}) ?(?:g|gb|gib)(?![a-z])/g;
 
 const SINGLE_BEFORE = /(?:单张?|single|one|an?|1张|my|我的) ?$/;
+
+function countedMemory(reading: Reading): readonly GpuSpan[] {
+  return take(reading, COUNTED_MEMORY).flatMap(({ start, end, groups }) => {
+    const memoryGiB = plausible(groups[1] ?? '');
+    return memoryGiB === null ? [] : [{ start, end, gpu: { memoryGiB }, count: Number(groups[0]) }];
+  });
+}
 
 function memoryOnly(reading: Reading): readonly GpuSpan[] {
   return take(reading, MEMORY_ONLY).flatMap(({ start, end, groups }) => {
@@ -202,8 +214,7 @@ export function readGpuMentions(reading: Reading, vocabulary: Vocabulary): GpuRe
   const cards = named(reading, vocabulary);
   const claimed = cards.filter((card) => isClaim(reading, card, machines));
   const described = cards.filter((card) => !claimed.includes(card)).map((card) => describe(reading, card));
-  const mentions = [...machines, ...described, ...memoryOnly(reading), ...memoryEnough(reading)].sort(
-    (a, b) => a.start - b.start,
-  );
+  const bare = [...memoryOnly(reading), ...countedMemory(reading), ...memoryEnough(reading)];
+  const mentions = [...machines, ...described, ...bare].sort((a, b) => a.start - b.start);
   return { mentions, claimed };
 }

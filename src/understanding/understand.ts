@@ -15,7 +15,7 @@ import { normalize } from './normalize.ts';
 import { type Reading, startReading } from './reading.ts';
 import { readBatch } from './slots/batch.ts';
 import { readBudget, readBudgetChanges } from './slots/budget.ts';
-import { attachCard, readGpus } from './slots/gpus.ts';
+import { attachCard, countOfOthers, readGpus } from './slots/gpus.ts';
 import { readDataset, readPlace } from './slots/place.ts';
 import { readSchedule } from './slots/schedule.ts';
 import { readSize } from './slots/size.ts';
@@ -53,6 +53,7 @@ function readParts(reading: Reading, context: UnderstandingContext, vocabulary: 
   const training = readTraining(reading);
   const size = readSize(reading, artifacts.config?.widthFirst ?? false);
   const gpus = readGpus(reading, cards.mentions);
+  const batch = batchOfOthers(batchTaken, countOfOthers(reading, cards.mentions));
   const place = readPlace(reading);
   const dataset = readDataset(reading, vocabulary);
   const spoken: Slots = {
@@ -61,7 +62,7 @@ function readParts(reading: Reading, context: UnderstandingContext, vocabulary: 
     ...schedule,
     ...place,
     ...gpus,
-    ...keepTotal(batchTaken, gpus.gpus),
+    ...keepTotal(batch, gpus.gpus),
     ...training,
     ...(budget === null ? {} : { budget }),
   };
@@ -71,7 +72,7 @@ function readParts(reading: Reading, context: UnderstandingContext, vocabulary: 
   const said: Slots = { ...together, ...bare };
   const changes = readChanges(reading, said);
   const slots = attachCard({ ...artifacts.slots, ...said }, artifacts, { held, vocabulary });
-  const recipe = recipeOf(model, batchTaken, gpus.gpus);
+  const recipe = recipeOf(model, batch, gpus.gpus);
   return { artifacts, words, model, cards, changes, said, slots, recipe };
 }
 
@@ -87,6 +88,10 @@ function readBatchFirst(reading: Reading, artifacts: ArtifactReading): Batch {
   const perGpu =
     batch.batchSize !== undefined && batch.batchScope === undefined && artifacts.config?.batchIsPerGpu === true;
   return perGpu ? { ...batch, batchScope: 'per_gpu' } : batch;
+}
+
+function batchOfOthers(batch: Batch, gpus: number | undefined): Batch {
+  return gpus === undefined || batch.gpus !== undefined || batch.batchScope !== 'per_gpu' ? batch : { ...batch, gpus };
 }
 
 /** "Their 8 × 2, my one card": what is to be kept is the total. */

@@ -107,6 +107,15 @@ const RULES: readonly Rule[] = [
     rank: 7,
     needs: NEEDS_BATCH,
   },
+  // "batch 只能开 1，想开到 4"
+  {
+    pattern: new RegExp(
+      `${BATCH_WORD}[^,;\\n]{0,16}, ?[^,;\\n\\d]{0,4}(?:想|要|能|得)[^,;\\n\\d]{0,4}[开提加升调降减改放]到 ?${NUMBER}`,
+      'g',
+    ),
+    rank: 7,
+    needs: NEEDS_BATCH,
+  },
   {
     pattern: new RegExp(
       `${BATCH_WORD}${LEFT_BEHIND}${LINKS}${NUMBER}(?! ?(?:gpus?|cards?|张卡|块卡|卡)(?![a-z]))`,

@@ -8,6 +8,11 @@ import type { Vocabulary } from '../vocabulary.ts';
 const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number; readonly rank: number }[] = [
   {
     pattern:
+      /(?:总共|一共|合计|总计|共|total(?: of)?) ?(?:是|有|用)? ?(\d{1,4}) ?(?:张|块|个)? ?(?:显卡|卡|gpus?|cards?)(?![a-z])/g,
+    rank: 7,
+  },
+  {
+    pattern:
       /(?:卡数|(?:显卡|gpu) ?(?:的)?(?:数量?|个数)|number of (?:gpus|cards)|gpu count)(?: |[:=是为到改换成加减降]|to|is){0,6}(\d{1,4})/g,
     rank: 7,
   },
@@ -126,6 +131,17 @@ function listed(reading: Reading, mentions: readonly GpuSpan[]): readonly GpuSpa
 }
 
 const OWN = new RegExp(words('have'));
+const OTHERS = new RegExp(words('others'));
+const PER_CARD = /每(?:张|块)?(?:显)?卡|per[- ]?(?:gpu|card)|\/ ?(?:gpu|card|卡)/;
+
+/** "官方每卡 1 张跑 8 张 V100，我用 2 张 A100": the 8, beside the batch that their cards take. */
+export function countOfOthers(reading: Reading, mentions: readonly GpuSpan[]): number | undefined {
+  const theirs = mentions.find((mention) => {
+    const clause = clauseOf(reading.text, mention);
+    return mention.count !== null && OTHERS.test(clause) && !OWN.test(clause) && PER_CARD.test(clause);
+  });
+  return theirs?.count ?? undefined;
+}
 
 /** Cards and their number. One card, or the list where several are compared. */
 export function readGpus(reading: Reading, mentions: readonly GpuSpan[]): Pick<Slots, 'gpu' | 'gpus' | 'owned'> {
