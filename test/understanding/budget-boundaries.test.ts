@@ -21,10 +21,17 @@ describe('the amount', () => {
     ['999999999 元', 999_999_999],
   ])('%s, to the cent', (text, amount) => expect(read(text)).toEqual(cny(amount)));
 
-  test.each(['1234567890 元', '预算 512x512', '预算 10%', '预算 10 张', '预算 10 g', '20 块卡'])(
-    'is not in %s',
-    (text) => expect(read(text)).toBeNull(),
-  );
+  test.each([
+    '1234567890 元',
+    '预算 512x512',
+    '预算 10%',
+    '预算 10 张',
+    '预算 10 g',
+    '20 块卡',
+    'budget 5 hours',
+    'budget 3 days',
+    'budget 10 months',
+  ])('is not in %s', (text) => expect(read(text)).toBeNull());
 
   test.each([
     ['6000 元/年', cny(500, 'month')],
@@ -57,6 +64,9 @@ describe('currency and period', () => {
     ['10 a day', cny(10, 'day')],
     ['10 a month', cny(10, 'month')],
     ['monthly 500', cny(500, 'month')],
+    ['500 monthly', cny(500, 'month')],
+    ['budget 20 hourly', cny(20, 'hour')],
+    ['200 daily', cny(200, 'day')],
     ['月 500', cny(500, 'month')],
     ['每月 5000 元', cny(5000, 'month')],
     ['$300 一个月', usd(300, 'month')],
