@@ -3,32 +3,43 @@ import type { DingtalkGateway } from '../../fakes/dingtalk-gateway.ts';
 import { eventually } from '../../fakes/eventually.ts';
 import { openSite, readiness, type Site, type Vitals, vitalsOf } from './process.ts';
 
-/** A program that answered once, so that everything it loads late is there, and how it is at that time. */
-async function openCalmSite(timeScale: number): Promise<{ site: Site; before: Vitals }> {
-  const site = await openSite();
-  onTestFinished(() => site.close());
-  await site.start({ timeScale });
-  await site.ask(site.say({ text: 'unet' }));
-  const before = await vitalsOf(site);
-  expect(before).toMatchObject({ alive: 200, connected: 1 });
-  return { site, before };
+interface Patient {
+  readonly site: Site;
+  readonly vitals: () => Promise<Vitals>;
+  /** After the first answer, so that everything that is loaded late is there. */
+  readonly before: Vitals;
 }
 
-/** Garbage that a process may hold before it is collected. */
-const garbageBytes = 32 * 2 ** 20;
+async function openPatient(timeScale: number): Promise<Patient> {
+  const site = await openSite();
+  onTestFinished(() => site.close());
+  const { child } = await site.start({ timeScale });
+  const vitals = async (): Promise<Vitals> => {
+    child.kill('SIGUSR2');
+    // The signal is handled before the second request at the latest.
+    await readiness(site);
+    return vitalsOf(site);
+  };
+  await site.ask(site.say({ text: 'unet' }));
+  const before = await vitals();
+  expect(before).toMatchObject({ alive: 200, connected: 1 });
+  return { site, vitals, before };
+}
 
-/** One connection, one answer to one question, no more timers and sockets than before, about as much memory. */
-async function expectCalm(site: Site, before: Vitals): Promise<Vitals> {
+/** What an answer and the caches behind it may add. */
+const roomBytes = 4 * 2 ** 20;
+
+/** One connection, one answer to one question, no more timers and sockets than before, no more memory either. */
+async function expectCalm({ site, vitals, before }: Patient): Promise<Vitals> {
   const { gateway } = site;
   await eventually('one connection', () => gateway.connections.length === 1);
   const asked = site.say({ text: 'unet' });
   await site.ask(asked);
   expect(site.answersTo(asked)).toHaveLength(1);
   const calm = async (): Promise<Vitals | undefined> => {
-    const vitals = await vitalsOf(site);
-    const { timers, sockets, heapBytes } = vitals;
-    const isCalm = timers <= before.timers && sockets <= before.sockets && heapBytes < before.heapBytes + garbageBytes;
-    return isCalm ? vitals : undefined;
+    const now = await vitals();
+    const isCalm = now.timers <= before.timers && now.sockets <= before.sockets;
+    return isCalm && now.heapBytes < before.heapBytes + roomBytes ? now : undefined;
   };
   const after = await eventually('as calm as before', calm, 20_000);
   expect(after).toMatchObject({ alive: 200, connected: 1 });
@@ -38,7 +49,8 @@ async function expectCalm(site: Site, before: Vitals): Promise<Vitals> {
 
 /** Drops the program's connection again and again: at the end there is one, and nothing left of the others. */
 export async function surviveDrops(times: number, timeScale: number): Promise<readonly [Vitals, Vitals]> {
-  const { site, before } = await openCalmSite(timeScale);
+  const patient = await openPatient(timeScale);
+  const { site, before } = patient;
   const { gateway } = site;
   for (let round = 0; round < times; round += 1) {
     const opens = gateway.opens.length;
@@ -46,7 +58,7 @@ export async function surviveDrops(times: number, timeScale: number): Promise<re
     await eventually('again', () => gateway.opens.length > opens && gateway.connections.length === 1, 30_000);
   }
   await eventually('ready', async () => (await readiness(site)) === 200);
-  const after = await expectCalm(site, before);
+  const after = await expectCalm(patient);
   expect(gateway.opens).toHaveLength(times + 1);
   return [before, after];
 }
@@ -59,7 +71,8 @@ export interface Outage {
 
 /** Refuses the program for a while: at most ten attempts with growing gaps, and one healthy connection afterwards. */
 export async function surviveRefusal({ ms, timeScale, refuse }: Outage): Promise<readonly number[]> {
-  const { site, before } = await openCalmSite(timeScale);
+  const patient = await openPatient(timeScale);
+  const { site } = patient;
   const { gateway } = site;
   gateway.opens.length = 0;
   refuse(gateway, true);
@@ -74,7 +87,7 @@ export async function surviveRefusal({ ms, timeScale, refuse }: Outage): Promise
   expect(await readiness(site)).toBe(503);
   refuse(gateway, false);
   await eventually('connected', async () => (await readiness(site)) === 200, 40_000);
-  await expectCalm(site, before);
+  await expectCalm(patient);
   return gaps;
 }
 

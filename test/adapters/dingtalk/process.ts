@@ -25,7 +25,7 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** False: do not wait until it is connected. */
   readonly ready?: boolean;
-  /** Share of each pause between attempts that is really waited; all of it by default. */
+  /** Share of each pause between attempts that is really waited. With it, SIGUSR2 collects garbage. */
   readonly timeScale?: number;
 }
 
@@ -67,13 +67,18 @@ export function runProgram(args: readonly string[], env: Readonly<Record<string,
   return { child, output: () => output, exited };
 }
 
-/** Loaded before the program: shortens what it waits between attempts, and nothing else of it. */
-function shortPauses(scale: number): string {
+/** Loaded before the program: shortens what it waits between attempts, and collects garbage when told to. */
+function preloaded(timeScale: number): string {
   const code = `import timers from 'node:timers/promises';
     import { syncBuiltinESMExports } from 'node:module';
+    import { setFlagsFromString } from 'node:v8';
+    import { runInNewContext } from 'node:vm';
     const real = timers.setTimeout;
-    timers.setTimeout = (ms, ...rest) => real(ms * ${scale}, ...rest);
-    syncBuiltinESMExports();`;
+    timers.setTimeout = (ms, ...rest) => real(ms * ${timeScale}, ...rest);
+    syncBuiltinESMExports();
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc');
+    process.on('SIGUSR2', () => collect());`;
   return `--import=data:text/javascript,${encodeURIComponent(code)}`;
 }
 
@@ -90,7 +95,7 @@ export async function openSite(): Promise<Site> {
     gateway,
     say: robotMessages(gateway),
     base: () => `http://127.0.0.1:${port}`,
-    async start({ env = {}, ready = true, timeScale = 1 } = {}) {
+    async start({ env = {}, ready = true, timeScale } = {}) {
       const started = runProgram([], {
         ...environmentOf(gateway),
         DATABASE_URL: `sqlite:${join(folder, 'state.db')}`,
@@ -98,7 +103,7 @@ export async function openSite(): Promise<Site> {
         LOG_LEVEL: 'trace',
         RATE_LIMIT_PER_MINUTE: '1000',
         CONVERSATION_RATE_LIMIT_PER_MINUTE: '1000',
-        ...(timeScale === 1 ? {} : { NODE_OPTIONS: shortPauses(timeScale) }),
+        ...(timeScale === undefined ? {} : { NODE_OPTIONS: preloaded(timeScale) }),
         ...env,
       });
       running.add(started);
