@@ -2,11 +2,12 @@ import { AppError } from '../errors.ts';
 import { deviceBytes } from './device.ts';
 import type { Estimate, EstimateBytes } from './estimate-result.ts';
 import { holdersAtPeak, peakOf } from './explain.ts';
+import { factsOf, hasResidentGradients, type IterationFacts, iterationOf, replayOptions } from './iteration.ts';
 import { optimizerBytes, stepBytes } from './optimizer.ts';
-import { type Replay, type ReplayOptions, replay, replayWithoutGradient } from './replay.ts';
+import { replayWithoutGradient } from './replay.ts';
 import { replayReserved } from './reserved.ts';
 import type { Tape } from './tape/tape.ts';
-import { atScale, trace, traceValidation } from './trace.ts';
+import { atScale, traceValidation } from './trace.ts';
 import { uncertaintyOf } from './uncertainty.ts';
 import { workProfile } from './work-profile.ts';
 import type { Workload } from './workload.ts';
@@ -18,24 +19,23 @@ import type { Workload } from './workload.ts';
  */
 export function estimate(w: Workload, assumed: readonly string[] = []): Estimate {
   const largest = w.multiScale === null ? w : atScale(w, w.multiScale[1]);
-  const { t, loss } = trace(largest);
-  const replayed = replay(t, loss, replayOptions(w));
-  const bytes = new LazyBytes(countBytes(t, replayed, w), w);
-  const holders = lazy(() => holdersOf(largest, bytes));
+  const facts = factsOf(largest);
+  const bytes = new LazyBytes(countBytes(facts, w), w);
+  const holders = lazy(() => holdersOf(largest, { bytes, facts }));
   return {
     workload: w,
     model: w.model,
     assumed,
-    parameters: t.parameterCount,
-    trainableParameters: t.trainableCount,
-    forwardMacs: t.macs,
+    parameters: facts.parameterCount,
+    trainableParameters: facts.trainableCount,
+    forwardMacs: facts.macs,
     bytes,
-    peak: peakOf(t, replayed, bytes),
+    peak: peakOf(facts, facts, bytes),
     get holders() {
       return holders();
     },
     uncertainty: uncertaintyOf(w, bytes.allocatedPeak),
-    work: workProfile(t, replayed.gradientBytes, { bytes, images: w.batchSize }),
+    work: workProfile(facts.work, facts.gradientBytes, { bytes, images: w.batchSize }),
   };
 }
 
@@ -47,38 +47,29 @@ function lazy<T>(compute: () => T): () => T {
   };
 }
 
-function replayOptions(w: Workload): ReplayOptions {
-  return { fanInCopies: w.fanInCopies, residentGradients: hasResidentGradients(w) };
-}
-
-/** Accumulated gradients stay between micro-batches. */
-function hasResidentGradients(w: Workload): boolean {
-  return w.residentGradients || w.gradientAccumulation > 1;
-}
-
 type Counted = Omit<EstimateBytes, 'reserved' | 'device' | 'validationPeak'>;
 
-function countBytes(t: Tape, replayed: Replay, w: Workload): Counted {
-  const base = t.parameterBytes + t.bufferBytes + t.inputBytes + t.targetBytes;
-  const gradients = replayed.gradientBytes;
-  const optimizerState = optimizerBytes(t.params, w);
+function countBytes(facts: IterationFacts, w: Workload): Counted {
+  const { parameterBytes, bufferBytes, inputBytes, targetBytes, gradientBytes: gradients, trained } = facts;
+  const base = parameterBytes + bufferBytes + inputBytes + targetBytes;
+  const optimizerState = optimizerBytes(trained, w);
   const ddpBuckets = w.gpus > 1 ? gradients : 0;
-  const peakStep = gradients + optimizerState + stepBytes(t.params, w);
+  const peakStep = gradients + optimizerState + stepBytes(trained, w);
   const resident = ddpBuckets + (hasResidentGradients(w) ? gradients : 0);
-  const pure = Math.max(replayed.forward.bytes, replayed.backward.bytes);
-  const withKernels = Math.max(replayed.forward.withKernels, replayed.backward.withKernels);
+  const pure = Math.max(facts.forward.bytes, facts.backward.bytes);
+  const withKernels = Math.max(facts.forward.withKernels, facts.backward.withKernels);
   return {
-    parameters: t.parameterBytes,
-    buffers: t.bufferBytes,
-    input: t.inputBytes,
-    target: t.targetBytes,
+    parameters: parameterBytes,
+    buffers: bufferBytes,
+    input: inputBytes,
+    target: targetBytes,
     gradients,
     optimizerState,
     ddpBuckets,
     base,
-    saved: replayed.saved,
-    peakForward: replayed.forward.bytes,
-    peakBackward: replayed.backward.bytes,
+    saved: facts.saved,
+    peakForward: facts.forward.bytes,
+    peakBackward: facts.backward.bytes,
     peakStep,
     workspace: Math.max(0, withKernels - pure),
     allocatedPeak: Math.max(base + optimizerState + resident + withKernels, base + ddpBuckets + peakStep),
@@ -151,7 +142,7 @@ function scalesOf([low, high]: readonly [number, number]): readonly number[] {
 
 function reservedOf(bytes: Counted, w: Workload): number {
   const shapes = w.multiScale === null ? [w] : scalesOf(w.multiScale).map((factor) => atScale(w, factor));
-  const iterations = shapes.map(trace);
+  const iterations = shapes.map(iterationOf);
   const [first] = iterations;
   const resident = first === undefined ? [] : first.t.params.map((param) => param.storage.bytes);
   const buckets = Math.ceil(bytes.ddpBuckets / BUCKET_BYTES);
@@ -165,10 +156,12 @@ function reservedOf(bytes: Counted, w: Workload): number {
 /** Gradient buckets of DistributedDataParallel: 25 MiB (torch/csrc/distributed/c10d/reducer.hpp, 2026-11). */
 const BUCKET_BYTES = 25 * 2 ** 20;
 
-function holdersOf(w: Workload, bytes: EstimateBytes): Estimate['holders'] {
-  const { t, loss } = trace(w);
-  const options = replayOptions(w);
-  return holdersAtPeak({ t, loss, replayed: replay(t, loss, options), bytes, options });
+function holdersOf(
+  w: Workload,
+  { bytes, facts }: { readonly bytes: EstimateBytes; readonly facts: IterationFacts },
+): Estimate['holders'] {
+  const { t, loss } = iterationOf(w);
+  return holdersAtPeak({ t, loss, replayed: facts, bytes, options: replayOptions(w) });
 }
 
 /** Absolute peak of a no-gradient pass: logits resized to the image, softmax, argmax. All weights are there, those of auxiliary heads too. */

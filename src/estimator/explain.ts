@@ -1,10 +1,17 @@
 import type { Estimate, EstimateBytes, PeakHolder, Phase } from './estimate-result.ts';
-import { aliveAt, type Replay, type ReplayOptions, settleHolders, walkTo } from './replay.ts';
+import { aliveAt, kernelBytesAt, type Replay, type ReplayOptions, settle, walkTo } from './replay.ts';
 import type { Storage, Tensor } from './tape/storage.ts';
 import type { Tape } from './tape/tape.ts';
 
+type Peaks = Pick<Replay, 'forward' | 'backward'>;
+
+/** What names a module by its index. */
+interface Scoped {
+  readonly scopes: Readonly<Record<number, { readonly path: string } | undefined>>;
+}
+
 /** Which phase makes the allocated peak, and the operation in it. */
-export function peakOf(t: Tape, replayed: Replay, bytes: EstimateBytes): Estimate['peak'] {
+export function peakOf(t: Scoped, replayed: Peaks, bytes: EstimateBytes): Estimate['peak'] {
   const phase = peakPhase(replayed, bytes);
   if (phase === 'step') return { phase, operation: 'optimizer step', module: '' };
   const peak = replayed[phase];
@@ -12,16 +19,16 @@ export function peakOf(t: Tape, replayed: Replay, bytes: EstimateBytes): Estimat
   return { phase, operation, module: t.scopes[peak.scope]?.path ?? '' };
 }
 
-function peakPhase(replayed: Replay, bytes: EstimateBytes): Phase {
+function peakPhase(replayed: Peaks, bytes: EstimateBytes): Phase {
   if (bytes.allocatedPeak === bytes.base + bytes.ddpBuckets + bytes.peakStep) return 'step';
   return replayed.forward.withKernels > replayed.backward.withKernels ? 'forward' : 'backward';
 }
 
-/** A replayed tape, with the bytes and the options of that replay. */
+/** A tape, with the peaks, the bytes and the options of its replay. */
 export interface PeakContext {
   readonly t: Tape;
   readonly loss: Tensor;
-  readonly replayed: Replay;
+  readonly replayed: Peaks;
   readonly bytes: EstimateBytes;
   readonly options: ReplayOptions;
 }
@@ -54,12 +61,12 @@ function residentHolders(bytes: EstimateBytes, phase: Phase, residentGradients: 
   ];
 }
 
-function forwardHolders({ t, replayed }: PeakContext): PeakHolder[] {
-  settleHolders(t);
+function forwardHolders({ t, loss, replayed, options }: PeakContext): PeakHolder[] {
+  settle(t, loss);
   const groups = new Groups(t);
   const operation = replayed.forward.mark;
   for (const storage of aliveAt(t, operation)) groups.add(storage.holders > 0 ? 'activations' : 'transient', storage);
-  groups.addWorkspace(t.kernelBytes.get(operation) ?? 0);
+  groups.addWorkspace(kernelBytesAt(t, operation, options.convWorkspace === true));
   return groups.list();
 }
 

@@ -1,25 +1,35 @@
 import type { Param } from './tape/storage.ts';
 import type { Workload } from './workload.ts';
 
-const receiving = (params: readonly Param[]): number =>
-  params.reduce((sum, param) => (param.receivesGradient ? sum + param.storage.bytes : sum), 0);
+/** Bytes of the weights that received a gradient: all of them, and the largest. */
+export interface TrainedWeights {
+  readonly bytes: number;
+  readonly largest: number;
+}
+
+export function trainedWeights(params: readonly Param[]): TrainedWeights {
+  const trained = params.flatMap((param) => (param.receivesGradient ? [param.storage.bytes] : []));
+  return {
+    bytes: trained.reduce((sum, bytes) => sum + bytes, 0),
+    largest: trained.reduce((most, bytes) => Math.max(most, bytes), 0),
+  };
+}
 
 /** State tensors per weight: momentum, or two moments (torch.optim, torch 2.13). */
 const STATES = { sgd: 1, adam: 2, adamw: 2 } as const;
 
 /** Bytes of optimizer state: for parameters that received a gradient; created at the first step. */
-export function optimizerBytes(params: readonly Param[], w: Workload): number {
-  return STATES[w.optimizer] * receiving(params);
+export function optimizerBytes(weights: TrainedWeights, w: Workload): number {
+  return STATES[w.optimizer] * weights.bytes;
 }
 
 /**
  * Bytes of temporaries of one step. `foreach` works on all weights at once: one copy of them in torch 2 (two for Adam before);
  * `fused` none; the loop three times the largest tensor. Source: physics.md §3.1 and §6, traced on torch 2.13 and 1.13.
  */
-export function stepBytes(params: readonly Param[], w: Workload): number {
+export function stepBytes(weights: TrainedWeights, w: Workload): number {
   if (w.optimizerStep === 'fused') return 0;
-  if (w.optimizerStep === 'for-loop')
-    return 3 * params.reduce((most, param) => (param.receivesGradient ? Math.max(most, param.storage.bytes) : most), 0);
+  if (w.optimizerStep === 'for-loop') return 3 * weights.largest;
   const copies = w.torch < 2 && w.optimizer !== 'sgd' ? 2 : 1;
-  return copies * receiving(params);
+  return copies * weights.bytes;
 }

@@ -18,18 +18,20 @@ export interface Replay {
 export interface ReplayOptions {
   readonly fanInCopies: boolean;
   readonly residentGradients: boolean;
+  /** The card takes workspaces for wide fp32 convolutions. */
+  readonly convWorkspace?: boolean;
   readonly log?: AllocationLog;
   /** Called between the passes, when `holders` of the storages say what is kept. */
   readonly afterForward?: () => void;
 }
 
-/** Runs lifetimes over a finished forward tape: one linear scan, then the backward walk from `loss`. */
+/**
+ * Runs lifetimes over a finished forward tape: one linear scan, then the backward walk from `loss`. A tape may be replayed
+ * again, with other options too.
+ */
 export function replay(t: Tape, loss: Tensor, options: ReplayOptions): Replay {
-  t.exitAutocast();
-  t.held.push(loss.storage);
-  if (loss.node !== null) markReachable(t, loss.node);
-  settleHolders(t);
-  const forward = scanForward(t);
+  settle(t, loss);
+  const forward = scanForward(t, options.convWorkspace === true);
   const saved = heldBytes(t);
   options.afterForward?.();
   const walk = new BackwardWalk(t, saved, { ...options, stopAt: -1 });
@@ -40,11 +42,31 @@ export function replay(t: Tape, loss: Tensor, options: ReplayOptions): Replay {
 /** Validation: nothing is kept. */
 export function replayWithoutGradient(t: Tape): Peak {
   t.exitAutocast();
-  return scanForward(t);
+  return scanForward(t, false);
 }
 
 /** A second walk that stops at the peak, to see what is alive there. */
 export function walkTo(t: Tape, loss: Tensor, options: ReplayOptions & { stopAt: number }): BackwardWalk {
+  settle(t, loss);
+  const walk = new BackwardWalk(t, heldBytes(t), options);
+  if (loss.node !== null) walk.run(loss.node);
+  return walk;
+}
+
+/** Brings the tape to the end of its forward pass, whether it was walked before or not. */
+export function settle(t: Tape, loss: Tensor): void {
+  if (t.settled) rewind(t);
+  else {
+    t.exitAutocast();
+    t.held.push(loss.storage);
+  }
+  if (loss.node !== null) markReachable(t, loss.node);
+  if (!t.settled) extendDeadGraphs(t);
+  t.settled = true;
+  settleHolders(t);
+}
+
+function rewind(t: Tape): void {
   for (const node of t.nodes) {
     node.grads = undefined;
     if (node.region !== null) resetRegions(node);
@@ -53,11 +75,6 @@ export function walkTo(t: Tape, loss: Tensor, options: ReplayOptions & { stopAt:
     param.pending = 0;
     param.grad = undefined;
   }
-  if (loss.node !== null) markReachable(t, loss.node);
-  settleHolders(t);
-  const walk = new BackwardWalk(t, heldBytes(t), options);
-  if (loss.node !== null) walk.run(loss.node);
-  return walk;
 }
 
 function resetRegions(node: Node): void {
@@ -81,15 +98,14 @@ function markReachable(t: Tape, root: Node): void {
 }
 
 /** Who holds what at the end of the forward pass. */
-export function settleHolders(t: Tape): void {
+function settleHolders(t: Tape): void {
   for (const storage of t.storages) storage.holders = 0;
   for (const storage of t.held) storage.holders += 1;
   const regions = new Set<NonNullable<Node['region']>>();
   for (let index = t.nodes.length - 1; index >= 0; index -= 1) {
     const node = t.nodes[index];
-    if (node === undefined) continue;
-    if (!node.reachable) extendDeadGraph(node);
-    else if (node.region === null) for (const storage of node.saved) storage.holders += 1;
+    if (node?.reachable !== true) continue;
+    if (node.region === null) for (const storage of node.saved) storage.holders += 1;
     else {
       let { region } = node;
       while (region.parent !== null) region = region.parent;
@@ -97,6 +113,13 @@ export function settleHolders(t: Tape): void {
     }
   }
   for (const region of regions) for (const input of region.inputs) input.holders += 1;
+}
+
+function extendDeadGraphs(t: Tape): void {
+  for (let index = t.nodes.length - 1; index >= 0; index -= 1) {
+    const node = t.nodes[index];
+    if (node?.reachable === false) extendDeadGraph(node);
+  }
 }
 
 /** A graph that the loss does not depend on lives as long as the tensor that ends it; a checkpointed one keeps its inputs only. */
@@ -117,7 +140,7 @@ function heldBytes(t: Tape): number {
   return bytes;
 }
 
-function scanForward(t: Tape): Peak {
+function scanForward(t: Tape, convWorkspace: boolean): Peak {
   const delta = new Float64Array(t.now + 3);
   for (const storage of t.storages) {
     delta[storage.birth] = (delta[storage.birth] ?? 0) + storage.bytes;
@@ -127,7 +150,7 @@ function scanForward(t: Tape): Peak {
   let current = 0;
   for (let operation = 0; operation <= t.now; operation += 1) {
     current += delta[operation] ?? 0;
-    const total = current + (t.kernelBytes.get(operation) ?? 0);
+    const total = current + kernelBytesAt(t, operation, convWorkspace);
     if (current > peak.bytes) peak.bytes = current;
     if (total <= peak.withKernels) continue;
     peak.withKernels = total;
@@ -136,6 +159,11 @@ function scanForward(t: Tape): Peak {
     peak.mark = operation;
   }
   return peak;
+}
+
+/** Bytes inside the kernel of a forward operation. */
+export function kernelBytesAt(t: Tape, operation: number, convWorkspace: boolean): number {
+  return (t.kernelBytes.get(operation) ?? 0) + (convWorkspace ? (t.workspaceBytes.get(operation) ?? 0) : 0);
 }
 
 /** Storages alive during a forward operation. */

@@ -11,41 +11,54 @@ export interface Iteration {
   readonly loss: Tensor;
 }
 
-interface Event {
-  readonly key: Storage | GradBuffer;
-  readonly bytes: number;
-  readonly born: boolean;
+/** Allocations and releases in order: entry `n ≥ 0` allocates slot n, `−1 − n` frees it; `sizes` are the bytes of the slots. */
+interface Schedule {
+  readonly order: readonly number[];
+  readonly sizes: readonly number[];
 }
 
-/** What autograd frees and keeps in one iteration, as allocator events. */
-function eventsOf({ t, loss }: Iteration, options: ReplayOptions): Event[] {
-  const backward: Event[] = [];
+class Recorder {
+  readonly order: number[] = [];
+  readonly sizes: number[] = [];
+  private readonly slots = new Map<Storage | GradBuffer, number>();
+
+  born(key: Storage | GradBuffer): void {
+    this.slots.set(key, this.sizes.length);
+    this.order.push(this.sizes.length);
+    this.sizes.push(key.bytes);
+  }
+
+  freed(key: Storage | GradBuffer): void {
+    const slot = this.slots.get(key);
+    if (slot === undefined) return;
+    this.slots.delete(key);
+    this.order.push(-1 - slot);
+  }
+}
+
+/** What autograd frees and keeps in one iteration, as the allocator sees it. */
+function scheduleOf({ t, loss }: Iteration, options: ReplayOptions): Schedule {
+  const recorder = new Recorder();
   const log: AllocationLog = {
-    allocated: (key) => backward.push({ key, bytes: key.bytes, born: true }),
-    freed: (key) => backward.push({ key, bytes: key.bytes, born: false }),
+    allocated: (key) => recorder.born(key),
+    freed: (key) => recorder.freed(key),
   };
-  const kept = new Set<Storage>();
-  replay(t, loss, { ...options, log, afterForward: () => keptStorages(t, kept) });
-  return [...forwardEvents(t, kept), ...backward];
+  replay(t, loss, { ...options, log, afterForward: () => recordForward(t, recorder) });
+  return recorder;
 }
 
-function keptStorages(t: Tape, kept: Set<Storage>): void {
-  for (const storage of t.storages) if (storage.holders > 0) kept.add(storage);
-}
-
-function forwardEvents(t: Tape, kept: ReadonlySet<Storage>): Event[] {
+/** Storages without holders die in forward; the others are left to backward. */
+function recordForward(t: Tape, recorder: Recorder): void {
   const deaths: Storage[][] = Array.from({ length: t.now + 2 }, () => []);
-  for (const storage of t.storages) if (!kept.has(storage)) deaths[storage.death]?.push(storage);
-  const events: Event[] = [];
+  for (const storage of t.storages) if (storage.holders === 0) deaths[storage.death]?.push(storage);
   let next = 0;
   for (let operation = 0; operation <= t.now; operation += 1) {
     for (; t.storages[next]?.birth === operation; next += 1) {
       const storage = t.storages[next];
-      if (storage !== undefined) events.push({ key: storage, bytes: storage.bytes, born: true });
+      if (storage !== undefined) recorder.born(storage);
     }
-    for (const storage of deaths[operation] ?? []) events.push({ key: storage, bytes: storage.bytes, born: false });
+    for (const storage of deaths[operation] ?? []) recorder.freed(storage);
   }
-  return events;
 }
 
 /** Iterations after which the reserved memory of a fixed shape no longer grows (traces of physics.md §3.6). */
@@ -63,11 +76,11 @@ export function replayReserved(
 ): number {
   const allocator = new CachingAllocator(w.expandableSegments);
   for (const bytes of options.resident) allocator.allocate(bytes);
-  const schedules = shapes.map((shape) => eventsOf(shape, options));
+  const schedules = shapes.map((shape) => scheduleOf(shape, options));
   const count = Math.max(ITERATIONS, shapes.length * 2);
   for (let iteration = 0; iteration < count; iteration += 1) {
-    const events = schedules[iteration % schedules.length] ?? [];
-    runIteration(allocator, events, {
+    const schedule = schedules[iteration % schedules.length] ?? NOTHING;
+    runIteration(allocator, schedule, {
       state: iteration === 0 ? stateSizes(shapes, w) : [],
       temporaries: options.stepTemporaries,
     });
@@ -82,21 +95,23 @@ function stateSizes([first]: readonly Iteration[], w: Workload): number[] {
   return trained.flatMap((bytes) => new Array<number>(copies).fill(bytes));
 }
 
+const NOTHING: Schedule = { order: [], sizes: [] };
+
 function runIteration(
   allocator: CachingAllocator,
-  events: readonly Event[],
+  { order, sizes }: Schedule,
   step: { state: readonly number[]; temporaries: number },
 ): void {
-  const live = new Map<Storage | GradBuffer, Block>();
-  for (const event of events) {
-    if (event.born) live.set(event.key, allocator.allocate(event.bytes));
+  const blocks: (Block | undefined)[] = new Array(sizes.length);
+  for (const entry of order) {
+    if (entry >= 0) blocks[entry] = allocator.allocate(sizes[entry] ?? 0);
     else {
-      const block = live.get(event.key);
-      live.delete(event.key);
+      const block = blocks[-1 - entry];
+      blocks[-1 - entry] = undefined;
       if (block !== undefined) allocator.free(block);
     }
   }
   for (const bytes of step.state) allocator.allocate(bytes);
   if (step.temporaries > 0) allocator.free(allocator.allocate(step.temporaries));
-  for (const block of live.values()) allocator.free(block);
+  for (const block of blocks) if (block !== undefined) allocator.free(block);
 }

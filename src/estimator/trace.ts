@@ -18,7 +18,6 @@ function tapeOptions(w: Workload, training: boolean): TapeOptions {
     autocast: w.precision === 'fp32' ? null : w.precision,
     training,
     rules: { softmaxKeepsInput: w.torch < 1.11, relu6KeepsResult: w.torch < 2, composedHardswish: w.torch < 1.07 },
-    convWorkspace: w.convWorkspace,
     kernelTemporaries: w.kernelTemporaries,
     fanInCopies: w.fanInCopies,
   };

@@ -1,13 +1,11 @@
 import type { EstimateBytes, WorkGroup, WorkProfile } from './estimate-result.ts';
 import type { Tape } from './tape/tape.ts';
 
+/** What the operations of one iteration do, whatever optimizer and number of GPUs it runs with. */
+export type GroupedWork = Pick<WorkProfile, 'groups' | 'launches' | 'waitingLaunches'>;
+
 /** Groups the operations of a tape by kind, type and intensity, so that a roofline is a short loop. */
-export function workProfile(
-  t: Tape,
-  gradientBytes: number,
-  run: { bytes: EstimateBytes; images: number },
-): WorkProfile {
-  const { bytes } = run;
+export function groupWork(t: Tape): GroupedWork {
   const groups = new Groups();
   for (let index = 0; index < t.workKinds.length; index += 1) {
     const macs = t.workMacs[index] ?? 0;
@@ -21,13 +19,20 @@ export function workProfile(
     group.backwardMacs += products * macs;
     group.backwardBytes += products * moved;
   }
+  return { groups: groups.list, launches: t.workKinds.length, waitingLaunches: t.waitingLaunches };
+}
+
+/** The grouped operations with the bytes of one optimizer step and of the gradient exchange. */
+export function workProfile(
+  grouped: GroupedWork,
+  gradientBytes: number,
+  { bytes, images }: { bytes: EstimateBytes; images: number },
+): WorkProfile {
   return {
-    groups: groups.list,
-    launches: t.workKinds.length,
-    waitingLaunches: t.waitingLaunches,
+    ...grouped,
     optimizerBytes: 4 * bytes.optimizerState + 3 * bytes.parameters,
     gradientBytes,
-    inputBytesPerImage: bytes.input / run.images,
+    inputBytesPerImage: bytes.input / images,
   };
 }
 

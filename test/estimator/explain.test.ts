@@ -2,22 +2,22 @@ import { describe, expect, test } from 'vitest';
 import { estimate } from '../../src/estimator/estimate.ts';
 import type { Estimate, EstimateBytes, PeakHolder } from '../../src/estimator/estimate-result.ts';
 import { holdersAtPeak, peakOf } from '../../src/estimator/explain.ts';
-import { replay } from '../../src/estimator/replay.ts';
+import { type ReplayOptions, replay } from '../../src/estimator/replay.ts';
 import { activate } from '../../src/estimator/tape/ops-activation.ts';
 import { conv2d } from '../../src/estimator/tape/ops-conv.ts';
 import { crossEntropy } from '../../src/estimator/tape/ops-loss.ts';
 import { batchNorm } from '../../src/estimator/tape/ops-norm.ts';
 import type { Tensor } from '../../src/estimator/tape/storage.ts';
 import type { Tape } from '../../src/estimator/tape/tape.ts';
-import type { TapeOptions } from '../../src/estimator/tape/tape-types.ts';
 import { KIB, newTape } from './tape/harness.ts';
 import { workloadOf } from './truth.ts';
 
-const options = { fanInCopies: true, residentGradients: false };
+const usual: ReplayOptions = { fanInCopies: true, residentGradients: false };
 
 /** Explains a hand-made network: 64 KiB maps in `stem` and `head`, then a loss. */
-function explain(build: (t: Tape) => Tensor, tape: Partial<TapeOptions> = {}, changes: Partial<EstimateBytes> = {}) {
-  const t = newTape(tape);
+function explain(build: (t: Tape) => Tensor, asked: Partial<ReplayOptions> = {}, changes: Partial<EstimateBytes> = {}) {
+  const options = { ...usual, ...asked };
+  const t = newTape();
   const loss = build(t);
   const replayed = replay(t, loss, options);
   const peak = Math.max(replayed.forward.withKernels, replayed.backward.withKernels);

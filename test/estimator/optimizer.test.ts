@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { optimizerBytes, stepBytes } from '../../src/estimator/optimizer.ts';
+import { optimizerBytes, stepBytes, trainedWeights } from '../../src/estimator/optimizer.ts';
 import type { Workload } from '../../src/estimator/workload.ts';
 import { newTape } from './tape/harness.ts';
 import { workloadOf } from './truth.ts';
@@ -12,7 +12,7 @@ function weights() {
   t.param(1);
   t.param(4096);
   for (const param of t.params.slice(0, 2)) param.receivesGradient = true;
-  return t.params;
+  return trainedWeights(t.params);
 }
 
 const P = 4096 + 512;
@@ -50,7 +50,7 @@ describe('optimizers', () => {
   );
 
   test('nothing trained, nothing kept', () => {
-    expect(optimizerBytes([], base)).toBe(0);
-    expect(stepBytes([], of({ optimizerStep: 'for-loop' }))).toBe(0);
+    expect(optimizerBytes(trainedWeights([]), base)).toBe(0);
+    expect(stepBytes(trainedWeights([]), of({ optimizerStep: 'for-loop' }))).toBe(0);
   });
 });

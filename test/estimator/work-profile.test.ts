@@ -4,7 +4,7 @@ import type { EstimateBytes, WorkProfile } from '../../src/estimator/estimate-re
 import { conv2d } from '../../src/estimator/tape/ops-conv.ts';
 import { scale } from '../../src/estimator/tape/ops-core.ts';
 import type { Tape } from '../../src/estimator/tape/tape.ts';
-import { workProfile } from '../../src/estimator/work-profile.ts';
+import { groupWork, workProfile } from '../../src/estimator/work-profile.ts';
 import { activation, KIB, newTape } from './tape/harness.ts';
 
 const bytes: EstimateBytes = {
@@ -30,7 +30,7 @@ const bytes: EstimateBytes = {
 function profile(build: (t: Tape) => void, autocast: 'fp16' | null = null): WorkProfile {
   const t = newTape({ autocast });
   build(t);
-  return workProfile(t, 100, { bytes, images: 2 });
+  return workProfile(groupWork(t), 100, { bytes, images: 2 });
 }
 
 const MAP = [1, 16, 32, 32];
@@ -88,7 +88,7 @@ describe('work of an iteration', () => {
     conv2d(t, x, { out: 64, kernel: 1 });
     scale(t, x);
     t.waitingLaunches = 7;
-    const { groups, waitingLaunches } = workProfile(t, 0, { bytes, images: 1 });
+    const { groups, waitingLaunches } = workProfile(groupWork(t), 0, { bytes, images: 1 });
     const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
     expect(sum(groups.map(({ macs }) => macs))).toBe(t.macs);
     expect(sum(groups.map((group) => group.bytes))).toBe(sum(t.workBytes));

@@ -20,6 +20,8 @@ export interface BackwardOptions {
   readonly fanInCopies: boolean;
   /** Gradients of parameters exist before backward and stay: an incoming one is added and freed. */
   readonly residentGradients: boolean;
+  /** Convolution workspaces count. */
+  readonly convWorkspace?: boolean;
   /** Stop at this measuring point (explanations), or -1. */
   readonly stopAt: number;
   readonly log?: AllocationLog;

@@ -195,6 +195,10 @@ export class BackwardWalk implements GradientWalk {
     this.kernel = 0;
   }
 
+  workspaceBytes(bytes: number): void {
+    if (this.options.convWorkspace === true) this.kernelBytes(bytes);
+  }
+
   emit(index: number, grad: Grad): void {
     this.emittedInputs[this.emitted] = index;
     this.emittedGrads[this.emitted] = grad;

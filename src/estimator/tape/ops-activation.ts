@@ -94,6 +94,7 @@ export function logSoftmax(t: Tape, x: Tensor, keepType = false): Tensor {
 
 function softmaxLike(t: Tape, x: Tensor, kind: { name: string; product: boolean; keepType: boolean }): Tensor {
   const widen = t.autocast && x.dtype === 'half' && !kind.keepType;
+  if (widen) t.readsHalfType = true;
   const input = widen && t.options.autocast === 'bf16' ? toFloat(t, x) : x;
   const dtype = widen ? 'float' : input.dtype;
   t.begin(kind.name, [x, input]);

@@ -106,8 +106,8 @@ function convolve(t: Tape, c: Convolution): Tensor {
     products: productsOf([input, weight]),
     bytes: byteSize(input) + byteSize(weight) + storage.bytes,
   });
-  const workspace = t.options.convWorkspace && c.workspace && input.dtype === 'float' ? workspaceBytes(c) : 0;
-  if (workspace > 0) t.kernel(workspace);
+  const workspace = c.workspace && input.dtype === 'float' ? workspaceBytes(c) : 0;
+  if (workspace > 0) t.workspace(workspace);
   const inputs = bias === null ? [input, weight] : [input, weight, bias];
   const saved = input.requiresGrad || weight.requiresGrad ? [input.storage, weight.storage] : [];
   const rule: BackwardRule = workspace === 0 ? freshRule : withWorkspace(workspace);
@@ -125,7 +125,7 @@ function workspaceBytes(c: Convolution): number {
 function withWorkspace(bytes: number): BackwardRule {
   return (walk, node, grads) => {
     freshRule(walk, node, grads);
-    walk.kernelBytes(bytes);
+    walk.workspaceBytes(bytes);
   };
 }
 

@@ -202,6 +202,8 @@ export interface GradientWalk {
   release(buffer: GradBuffer): void;
   /** Kernel-internal bytes that exist now: counted only in `allocatedPeak`. */
   kernelBytes(bytes: number): void;
+  /** The same of a convolution workspace, where the replay counts them. */
+  workspaceBytes(bytes: number): void;
   /** Hands the gradient of input `index` on. */
   emit(index: number, grad: Grad): void;
   /** Frees the incoming gradient before the node ends (a clone has replaced it). */

@@ -16,7 +16,6 @@ export interface TapeOptions {
   /** False: validation (no gradient, evaluation mode). */
   readonly training: boolean;
   readonly rules: TorchRules;
-  readonly convWorkspace: boolean;
   readonly kernelTemporaries: boolean;
   /** Fake-tensor traces sum and add out of place where a GPU works in place. */
   readonly fanInCopies: boolean;

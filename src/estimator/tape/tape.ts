@@ -38,6 +38,10 @@ export class Tape {
   waitingLaunches = 0;
   /** Kernel-internal bytes by operation, outside of what traces count. */
   readonly kernelBytes = new Map<number, number>();
+  /** The same of convolution workspaces, which only some cards take. */
+  readonly workspaceBytes = new Map<number, number>();
+  /** Which of the two 16-bit types autocast uses has changed what was recorded. */
+  readsHalfType = false;
   parameterCount = 0;
   trainableCount = 0;
   parameterBytes = 0;
@@ -49,6 +53,8 @@ export class Tape {
   readonly held: Storage[] = [];
   /** Index of the operation executed last. */
   now = -1;
+  /** Lifetimes at the end of the forward pass are known: they stay when it is replayed again. */
+  settled = false;
   /** Whether a gradient flows back through the current operation. */
   private tracked = false;
   private scope = 0;
@@ -200,6 +206,11 @@ export class Tape {
   /** Bytes that a kernel uses internally during the current operation. */
   kernel(bytes: number): void {
     this.kernelBytes.set(this.now, (this.kernelBytes.get(this.now) ?? 0) + bytes);
+  }
+
+  /** Workspace of a convolution during the current operation. */
+  workspace(bytes: number): void {
+    this.workspaceBytes.set(this.now, bytes);
   }
 
   /** Records the work of the current operation, for timing and the count of multiply-accumulates. */

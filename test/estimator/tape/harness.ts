@@ -11,7 +11,6 @@ export function newTape(options: Partial<TapeOptions> = {}): Tape {
     autocast: null,
     training: true,
     rules: { softmaxKeepsInput: false, relu6KeepsResult: false, composedHardswish: false },
-    convWorkspace: false,
     kernelTemporaries: false,
     fanInCopies: true,
     ...options,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { replay } from '../../../src/estimator/replay.ts';
 import { conv2d, convTranspose2d } from '../../../src/estimator/tape/ops-conv.ts';
 import { averagePool, maxPool } from '../../../src/estimator/tape/ops-layers.ts';
 import { batchNorm, frozenBatchNorm } from '../../../src/estimator/tape/ops-norm.ts';
@@ -113,11 +114,11 @@ describe('weights and work', () => {
 });
 
 describe('workspace of wide fp32 3×3 convolutions', () => {
-  const wide = (channels: number, options: object = {}, on: Partial<TapeOptions> = { convWorkspace: true }): number => {
+  const wide = (channels: number, options: object = {}, on: Partial<TapeOptions> = {}): number => {
     const t = newTape(on);
     const x = activation(t, [2, channels, 16, 16]);
     conv2d(t, x, { out: 256, kernel: 3, padding: 1, ...options });
-    return [...t.kernelBytes.values()].reduce((total, bytes) => total + bytes, 0);
+    return [...t.workspaceBytes.values()].reduce((total, bytes) => total + bytes, 0);
   };
   const map = 2 * 256 * 256 * 4;
 
@@ -133,21 +134,26 @@ describe('workspace of wide fp32 3×3 convolutions', () => {
     expect(wide(256, { dilation: 2, padding: 2 })).toBe(0);
     expect(wide(256, { kernel: 1, padding: 0 })).toBe(0);
     expect(wide(256, { groups: 2 })).toBe(0);
-    expect(wide(256, {}, { convWorkspace: true, autocast: 'fp16' })).toBe(0);
-    expect(wide(256, {}, {})).toBe(0);
+    expect(wide(256, {}, { autocast: 'fp16' })).toBe(0);
   });
 
-  test('and counts in backward beside all gradients', () => {
-    const t = newTape({ convWorkspace: true });
+  test('and counts, where the card takes it, in forward and in backward beside all gradients', () => {
+    const t = newTape();
     const x = activation(t, [2, 256, 16, 16]);
-    const { backward } = measure(t, x, () => conv2d(t, x, { out: 256, kernel: 3, padding: 1 }));
-    expect(backward).toBe(map + 256 * 256 * 9 * 4 + wide(256));
+    const loss = conv2d(t, x, { out: 256, kernel: 3, padding: 1 });
+    const weight = 256 * 256 * 9 * 4;
+    const options = { fanInCopies: true, residentGradients: false };
+    const [without, taken] = [false, true].map((convWorkspace) => replay(t, loss, { ...options, convWorkspace }));
+    expect(without?.forward.withKernels).toBe(2 * map);
+    expect(taken?.forward.withKernels).toBe(2 * map + wide(256));
+    expect(without?.backward.withKernels).toBe(3 * map + weight + map);
+    expect(taken?.backward.withKernels).toBe(3 * map + weight + map + wide(256));
   });
 
   test('small maps have none: the transform of the weights would not pay', () => {
-    const t = newTape({ convWorkspace: true });
+    const t = newTape();
     conv2d(t, activation(t, [1, 256, 8, 8]), { out: 256, kernel: 3, padding: 1 });
-    expect(t.kernelBytes.size).toBe(0);
+    expect(t.workspaceBytes.size).toBe(0);
   });
 });
 
