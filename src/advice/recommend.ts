@@ -6,8 +6,8 @@ import { hoursBought, SECONDS_PER_HOUR } from './choice/money.ts';
 import { judgeNamed } from './choice/named.ts';
 import { usableGiB } from './fit.ts';
 import { hostAdvice } from './host.ts';
-import { rememberEstimates } from './memory/estimates.ts';
 import { smallestBatch } from './memory/library-limits.ts';
+import { workbenchOf } from './memory/workbench.ts';
 import { workloadOf, workloadOn } from './memory/workload-of.ts';
 import { ownCard } from './own-card.ts';
 import type { Fit, HostAdvice, Recommendation, RunCost } from './recommendation.ts';
@@ -15,6 +15,7 @@ import type { AdvicePorts, RecommendationRequest } from './request.ts';
 import { findMaxBatch } from './run/limits.ts';
 import { type Run, runLengthOf } from './run/run-length.ts';
 import { recommendedOf, sortFits, tierLines } from './tiers.ts';
+import { readPasses } from './tips/context.ts';
 import { tipsFor } from './tips/tips.ts';
 
 /** Numbers of GPUs that compete when only the total batch is given. */
@@ -33,20 +34,31 @@ function workloadsOf(request: RecommendationRequest): readonly Workload[] {
   return shared.length > 0 ? shared : [workload];
 }
 
-/** Cards that rented machines carry and whose memory is known. */
-function rentableGpus(ports: AdvicePorts): readonly GpuRow[] {
-  return ports.catalog.gpus.filter((row) => row.usableMiB !== null && ports.catalog.proposable(row.name).length > 0);
+/** A card that rented machines carry, with what is judged on it. */
+interface Rentable {
+  readonly row: GpuRow;
+  readonly rentals: readonly { readonly workload: Workload; readonly types: readonly InstanceRow[] }[];
 }
 
-function judgeAll(judging: Judging, workloads: readonly Workload[]): readonly Fit[] {
-  const { request, ports } = judging;
-  const types = (row: GpuRow, gpus: number): readonly InstanceRow[] => ports.catalog.proposable(row.name, gpus);
-  return rentableGpus(ports).flatMap((row) => {
-    const sold = workloads.filter((workload) => types(row, workload.gpus).length > 0);
+/** Cards that rented machines carry and whose memory is known. */
+function rentables({ request, ports: { catalog } }: Judging, workloads: readonly Workload[]): readonly Rentable[] {
+  const rows = catalog.gpus.filter((row) => row.usableMiB !== null && catalog.proposable(row.name).length > 0);
+  return rows.map((row) => {
+    const all = workloads.map((workload) => ({ workload, types: catalog.proposable(row.name, workload.gpus) }));
+    const sold = all.filter(({ types }) => types.length > 0);
     // With a free number of GPUs, numbers that nobody sells are no news.
-    const judged = request.freeTotalBatch !== null && sold.length > 0 ? sold : workloads.slice(0, 1);
-    return judged.map((workload) => judgeRental(judging, row, { workload, types: types(row, workload.gpus) }));
+    return { row, rentals: request.freeTotalBatch !== null && sold.length > 0 ? sold : all.slice(0, 1) };
   });
+}
+
+/** What is judged, by the number of GPUs: the same objects for every recommendation of a workload. */
+function askedRentables(judging: Judging): readonly Rentable[] {
+  const { request, bench } = judging;
+  return bench.once(`rentals ${request.freeTotalBatch}`, () => rentables(judging, workloadsOf(request)));
+}
+
+function judgeAll(judging: Judging, offered: readonly Rentable[]): readonly Fit[] {
+  return offered.flatMap(({ row, rentals }) => rentals.map((rental) => judgeRental(judging, row, rental)));
 }
 
 function nextCountOf(judging: Judging, bests: readonly Fit[]): Fit | null {
@@ -55,7 +67,7 @@ function nextCountOf(judging: Judging, bests: readonly Fit[]): Fit | null {
   const larger = bests.flatMap((fit) => fit.soldCounts ?? []).filter((count) => count > workload.gpus);
   if (larger.length === 0) return null;
   const { usdCny } = judging.ports;
-  const fits = sortFits(judgeAll(judging, [{ ...workload, gpus: Math.min(...larger) }]), usdCny);
+  const fits = sortFits(judgeAll(judging, rentables(judging, [{ ...workload, gpus: Math.min(...larger) }])), usdCny);
   return recommendedOf(fits, { usdCny, hasBudget: budget !== null });
 }
 
@@ -108,7 +120,12 @@ function maxBatchOf(judging: Judging, chosen: Chosen | null): Recommendation['ma
   if (chosen === null) return null;
   const { workload } = chosen;
   const { gradientAccumulation } = judging.request.workload;
-  const batchPerGpu = findMaxBatch(judging.estimate, { ...workload, gradientAccumulation }, chosen.card.spec);
+  const { bench } = judging;
+  const asked = { ...workload, gradientAccumulation };
+  const { spec } = chosen.card;
+  const batchPerGpu = bench.once(`batch ${JSON.stringify(asked)} ${JSON.stringify(spec)}`, () =>
+    findMaxBatch(bench.estimate, asked, spec),
+  );
   return batchPerGpu === null ? null : { gpu: chosen.fit.gpu, batchPerGpu, changes: chosen.fit.changes };
 }
 
@@ -126,18 +143,21 @@ function chosenOf(judging: Judging, fits: readonly (Fit | null | undefined)[]): 
  *
  * @throws AppError `unsupported-combination` (from the estimator) when the workload itself cannot be trained.
  */
-export function recommend(request: RecommendationRequest, ports: AdvicePorts): Recommendation {
-  const estimate = rememberEstimates(ports.estimate);
-  const asked = estimate(request.workload);
+export function recommend(asking: RecommendationRequest, ports: AdvicePorts): Recommendation {
+  const bench = workbenchOf(ports, asking.workload);
+  const request = { ...asking, workload: bench.workload };
+  const asked = bench.estimate(request.workload);
+  const askedPasses = readPasses(asked);
   const run = runLengthOf(request.run, ports.catalog, request.workload.model);
   const judgedRun = run !== null && (run.basis !== 'usual' || request.assumeUsualRun) ? run : null;
   const judging: Judging = {
     request,
     ports,
-    estimate,
+    bench,
+    estimate: bench.estimate,
     iterations: (imagesPerStep) => judgedRun?.iterations(imagesPerStep) ?? null,
   };
-  const bests = sortFits(judgeAll(judging, workloadsOf(request)), ports.usdCny);
+  const bests = sortFits(judgeAll(judging, askedRentables(judging)), ports.usdCny);
   const named = judgeNamed(judging);
   const recommended = recommendedOf(bests, { usdCny: ports.usdCny, hasBudget: request.budget !== null });
   const own = judgeOwned(judging);
@@ -153,7 +173,7 @@ export function recommend(request: RecommendationRequest, ports: AdvicePorts): R
     bests,
     recommended,
     own,
-    tips: tipsFor({ judging, asked, chosen, recommended, run }),
+    tips: tipsFor({ judging, asked, askedPasses, chosen, recommended, run }),
     run: runCostOf(recommended, run),
     named,
     nextCount: nextCountOf(judging, bests),

@@ -19,8 +19,15 @@ export interface Card {
   readonly row: GpuRow | null;
 }
 
+const cards = new WeakMap<GpuRow, Card>();
+
+/** The card of a catalogue row; the same object each time. */
 export function cardOf(row: GpuRow): Card {
-  return { spec: toGpuSpec(row), timeable: isTimeable(row), row };
+  const known = cards.get(row);
+  if (known !== undefined) return known;
+  const card = { spec: toGpuSpec(row), timeable: isTimeable(row), row };
+  cards.set(row, card);
+  return card;
 }
 
 /** The entry that tips and limits are about, with the workload as it runs there. */

@@ -4,8 +4,9 @@ import type { Workload } from '../../estimator/workload.ts';
 import { judgeBudget } from '../cost.ts';
 import { usableGiB } from '../fit.ts';
 import type { EstimateOf } from '../memory/estimates.ts';
+import type { OnCard, Workbench } from '../memory/workbench.ts';
 import { imagesPerStep } from '../memory/workload-of.ts';
-import { type Mitigated, mitigate } from '../mitigations.ts';
+import type { Mitigated } from '../mitigations.ts';
 import type { Fit, FitNote, FitStatus } from '../recommendation.ts';
 import type { AdvicePorts, RecommendationRequest } from '../request.ts';
 import { bestOffer, hostRule, type Offer } from './candidates.ts';
@@ -17,6 +18,8 @@ export interface Judging {
   readonly request: RecommendationRequest;
   readonly ports: AdvicePorts;
   readonly estimate: EstimateOf;
+  /** What follows from estimates alone. */
+  readonly bench: Workbench;
   /** Optimizer steps of the whole run for a number of images per step; null when its length is unknown. */
   readonly iterations: (imagesPerStep: number) => number | null;
 }
@@ -25,15 +28,13 @@ export interface Judging {
 interface Scene {
   readonly judging: Judging;
   readonly card: Card;
-  readonly mitigated: Mitigated;
+  readonly mitigated: OnCard;
 }
 
 type Seconds = Fit['secondsPerIteration'];
 
-function timeOf({ judging, card, mitigated }: Scene, vcpusPerGpu?: number): Seconds {
-  if (!mitigated.fits || !card.timeable) return null;
-  const options = vcpusPerGpu === undefined ? {} : { vcpusPerGpu };
-  return judging.ports.secondsPerIteration(mitigated.estimate, card.spec, options);
+function timeOf({ card, mitigated }: Scene, vcpusPerGpu?: number): Seconds {
+  return mitigated.fits && card.timeable ? mitigated.secondsWith(vcpusPerGpu) : null;
 }
 
 function runHoursOf({ judging, mitigated }: Scene, seconds: Seconds): number | null {
@@ -87,7 +88,7 @@ export function judgeRental(
   rental: { readonly workload: Workload; readonly types: readonly InstanceRow[] },
 ): Fit {
   const card = cardOf(row);
-  const mitigated = mitigate(judging.estimate, rental.workload, card.spec);
+  const mitigated = judging.bench.onCard(rental.workload, card);
   const scene = { judging, card, mitigated };
   const offers = rental.types.map((instance) => judgeOffer(scene, instance));
   const best = bestOffer(offers, judging.ports.usdCny);
@@ -128,7 +129,7 @@ function soldCounts(judging: Judging, row: GpuRow): readonly number[] {
 
 /** Judges a card without renting it: own, or sold nowhere. */
 export function judgeOwn(judging: Judging, card: Card, workload: Workload): Fit {
-  const mitigated = mitigate(judging.estimate, workload, card.spec);
+  const mitigated = judging.bench.onCard(workload, card);
   const scene = { judging, card, mitigated };
   const seconds = timeOf(scene);
   const runHours = runHoursOf(scene, seconds);

@@ -74,10 +74,11 @@ function bracketOnLine(need: Need, limit: number, range: { readonly from: number
 /** Largest batch per GPU that fits as configured; null when not even the smallest does. */
 export function findMaxBatch(estimate: EstimateOf, workload: Workload, gpu: GpuSpec): number | null {
   const need = needOf(estimate, gpu, (batchSize) => ({ ...workload, batchSize }));
-  const low = smallestBatch(workload);
+  const smallest = smallestBatch(workload);
   const limit = usableGiB(gpu);
-  const high = bracketOnLine(need, limit, { from: Math.max(low, workload.batchSize), most: LARGEST_BATCH });
-  return largestWithin(need, limit, { low, high });
+  const from = Math.max(smallest, workload.batchSize);
+  const high = bracketOnLine(need, limit, { from, most: LARGEST_BATCH });
+  return largestWithin(need, limit, { low: need(from) <= limit ? from : smallest, high });
 }
 
 /** Largest training size of the same shape that fits as configured, both sides multiples of 32; null when none does. */
@@ -91,7 +92,7 @@ export function findMaxSize(
   const now = Math.max(1, Math.floor(Math.min(workload.imageHeight, workload.imageWidth) / SIDE_STEP));
   const limit = usableGiB(gpu);
   const high = bracket(need, limit, { from: now, most: LARGEST_SIDE / SIDE_STEP });
-  const steps = largestWithin(need, limit, { low: 1, high });
+  const steps = largestWithin(need, limit, { low: need(now) <= limit ? now : 1, high });
   return steps === null ? null : shape(steps);
 }
 

@@ -10,10 +10,23 @@ import type { Recommendation, Tip } from '../recommendation.ts';
 import type { TimingOptions } from '../request.ts';
 import type { Run } from '../run/run-length.ts';
 
+/** Figures of the asked workload that take a pass of their own: cheapest right after the estimate, which still has its tape. */
+export interface AskedPasses {
+  readonly reserved: number;
+  /** Bytes that the loss holds at the peak. */
+  readonly lossBytes: number;
+}
+
+export function readPasses({ bytes, holders }: Estimate): AskedPasses {
+  const losses = holders.filter(({ kind }) => kind === 'loss');
+  return { reserved: bytes.reserved, lossBytes: losses.reduce((sum, holder) => sum + holder.bytes, 0) };
+}
+
 export interface TipInput {
   readonly judging: Judging;
   /** The workload as it was asked for. */
   readonly asked: Estimate;
+  readonly askedPasses: AskedPasses;
   readonly chosen: Chosen | null;
   readonly recommended: Recommendation['recommended'];
   readonly run: Run | null;

@@ -133,9 +133,7 @@ const auxiliaryHead: TipRule = (input) => {
 };
 
 const lowResolutionLoss: TipRule = (input) => {
-  const bytes = input.asked.holders
-    .filter((holder) => holder.kind === 'loss')
-    .reduce((sum, holder) => sum + holder.bytes, 0);
+  const bytes = input.askedPasses.lossBytes;
   if (bytes < LARGE_LOSS * input.asked.bytes.allocatedPeak) return undefined;
   const savesGiB = (bytes * LOW_RESOLUTION_SHARE) / BYTES_PER_GIB;
   const values = { lossGiB: bytes / BYTES_PER_GIB, classes: input.asked.workload.numClasses };
@@ -157,7 +155,8 @@ const fusedOptimizer: TipRule = (input) => {
 
 /** Reserved but unallocated memory, which growing segments give back. */
 const expandableSegments: TipRule = (input) => {
-  const { allocatedPeak, reserved } = input.asked.bytes;
+  const { allocatedPeak } = input.asked.bytes;
+  const { reserved } = input.askedPasses;
   if (baseOf(input).expandableSegments || reserved < allocatedPeak * (1 + LARGE_GAP)) return undefined;
   const effect = effectOf(input, { expandableSegments: true });
   if (effect === undefined) return undefined;

@@ -26,11 +26,22 @@ function benefit({ tip, gives }: RankedTip, peakGiB: number): number {
   return gives === 'memory' ? tip.savesGiB / peakGiB + Math.max(0, 1 - tip.timeFactor) : 1 - tip.timeFactor;
 }
 
+/** Tips that change the network or its step: they follow from workload, card and data set alone, so regions share them. */
+function networkTips(input: TipInput): readonly RankedTip[] {
+  const { chosen, judging } = input;
+  const { dataset } = judging.request.run;
+  const { card, fit } = chosen ?? {};
+  const place = [card?.spec, card?.timeable, fit?.gpus, fit?.imagesPerStep, fit?.vcpu];
+  return judging.bench.once(`tips ${JSON.stringify([place, dataset])}`, () =>
+    [...memoryTips, lighterVariant].flatMap((rule) => rule(input) ?? []),
+  );
+}
+
 /** Every tip that applies to this workload, measured by re-estimating and ranked by what the person lacks. */
 export function tipsFor(input: TipInput): readonly Tip[] {
   const order = lacks(input);
   const peakGiB = input.asked.bytes.allocatedPeak / 2 ** 30;
-  const found = [...memoryTips, lighterVariant, ...runTips].flatMap((rule) => rule(input) ?? []);
+  const found = [...networkTips(input), ...runTips.flatMap((rule) => rule(input) ?? [])];
   return found
     .map((ranked, index) => ({ ranked, index }))
     .sort(

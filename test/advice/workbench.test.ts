@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../../src/errors.ts';
+import type { Workload } from '../../src/estimator/workload.ts';
+import { ask, ports } from './ask.ts';
+import { toyEstimate } from './toy-estimator.ts';
+
+const small = { batchSize: 4, imageHeight: 512, imageWidth: 512 };
+const BUDGETS = [
+  { budget: null },
+  { budget: { amount: 12, currency: 'CNY', period: 'hour' } },
+  { budget: { amount: 2, currency: 'USD', period: 'hour' }, chargeType: 'Spot' },
+  { budget: { amount: 9000, currency: 'CNY', period: 'month' }, run: { dataset: 'cityscapes' } },
+  { own: { memoryGiB: 8 } },
+  { own: { name: '3090', count: 2 } },
+] as const;
+
+describe('recommendations of one workload share what knows no price', () => {
+  test('the answer is the same whether others were asked before or not', () => {
+    const questions = ports.prices
+      .regions()
+      .flatMap((region) =>
+        [null, 8].flatMap((freeTotalBatch) =>
+          BUDGETS.map((one) => ({ ...one, region, freeTotalBatch, workload: small })),
+        ),
+      );
+    const shared = questions.map((question) => ask(question));
+    const alone = questions.map((question) => ask(question, { estimate: (workload) => toyEstimate(workload) }));
+    expect(shared).toEqual(alone);
+  });
+
+  test('a second region asks the estimator nothing', () => {
+    const asked: Workload[] = [];
+    const estimate = (workload: Workload) => {
+      asked.push(workload);
+      return toyEstimate(workload);
+    };
+    ask({ workload: small, region: 'cn-hangzhou' }, { estimate });
+    const before = asked.length;
+    ask({ workload: small, region: 'cn-wulanchabu' }, { estimate });
+    expect(asked.length).toBe(before);
+  });
+
+  test('a workload that the library cannot train is refused each time', () => {
+    const model = { implementation: 'mmseg', architecture: 'forbidden', backbone: null, options: {} } as const;
+    for (const _ of [1, 2]) expect(() => ask({ workload: { model } })).toThrowError(AppError);
+  });
+});
