@@ -3,6 +3,7 @@ import type { StreamCommand } from './args.ts';
 import { createEstimateAnswer } from './estimate-command.ts';
 import { processJsonl } from './jsonl.ts';
 import { createAdvicePorts } from './ports.ts';
+import { createFieldCheck } from './unread-fields.ts';
 
 type Answer = (value: unknown) => unknown | Promise<unknown>;
 
@@ -10,7 +11,11 @@ type Answer = (value: unknown) => unknown | Promise<unknown>;
 export async function runStream(command: StreamCommand, config: Config): Promise<void> {
   const answer = await createAnswer(command, config);
   const streams = { input: process.stdin, output: process.stdout, progress: process.stderr };
-  await processJsonl(streams, answer);
+  const check = command === 'converse' ? () => {} : createFieldCheck(streams.progress);
+  await processJsonl(streams, (value) => {
+    check(value);
+    return answer(value);
+  });
 }
 
 async function createAnswer(command: StreamCommand, config: Config): Promise<Answer> {
