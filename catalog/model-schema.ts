@@ -11,6 +11,7 @@ const implementation = z.enum([
   'transformers',
   'detectron2',
   'mmdetection',
+  'ultralytics',
   'milesial',
   'original',
 ]);
@@ -48,6 +49,7 @@ const modelRowSchema = z.strictObject({
 /** What a recipe sets beside what its name says: a variant of a row. */
 const recipeSchema = z.strictObject({
   implementation,
+  /** A trailing `*` matches any ending. */
   architecture: text,
   when: z.strictObject({
     head: text.optional(),
@@ -64,6 +66,7 @@ const recipeSchema = z.strictObject({
   precision: z.enum(['fp32', 'fp16']).optional(),
   optimizer: z.enum(['sgd', 'adam', 'adamw']).optional(),
   inputChannels: z.number().int().positive().optional(),
+  batchSize: z.number().int().positive().optional(),
   source: text,
 });
 

@@ -42,6 +42,7 @@ export type { AliasesFile, Implementation, ModelRow, ModelSpec, NameMeaning, Opt
  *               options       imageSize (where parameters depend on it), window, outputStride, numQueries,
  *                             decoderHiddenSize, depthMultiplier
  * detectron2, mmdetection     maskrcnn mask2former maskformer panoptic-fpn pointrend semantic-fpn
+ * ultralytics   yolov8n-seg yolov8s-seg … yolov8x-seg, yolo11n-seg … yolo11x-seg; no separate backbone
  * milesial      unet          options.bilinear; base channels and norm are fields of the workload
  * original      unet (options.padded false: the paper's 572 → 388), transunet (r50-vit-b/16), swin-unet
  */

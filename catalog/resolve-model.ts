@@ -43,6 +43,8 @@ export interface ModelDefaults {
   readonly inputChannels: number;
   /** The recipe crops to this whatever the name says; null: no such recipe. */
   readonly recipeSize: Size | null;
+  /** Images per GPU of that recipe; null: no such recipe. */
+  readonly recipeBatch: number | null;
 }
 
 export type Resolution =
@@ -173,7 +175,7 @@ function applies(recipe: Recipe, row: ModelRow, query: ModelQuery, catalog: Mode
   const backbone = backboneFor(row, query, catalog);
   return (
     recipe.implementation === row.implementation &&
-    recipe.architecture === row.architecture &&
+    matchesAny(row.architecture, [recipe.architecture]) &&
     (when.head === undefined || when.head === query.options?.['head']) &&
     (when.backbones === undefined || matchesAny(backbone ?? '', when.backbones)) &&
     (when.dataset === undefined || when.dataset === query.dataset) &&
@@ -230,6 +232,7 @@ function defaultsOf(row: ModelRow, recipes: readonly Recipe[]): ModelDefaults {
     precision: recipes.find(({ precision }) => precision !== undefined)?.precision ?? 'fp32',
     inputChannels: recipes.find(({ inputChannels }) => inputChannels !== undefined)?.inputChannels ?? 3,
     recipeSize: recipes.map(sizeOf).find((size) => size !== null) ?? null,
+    recipeBatch: recipes.find(({ batchSize }) => batchSize !== undefined)?.batchSize ?? null,
   };
 }
 

@@ -20,6 +20,11 @@ const HALF: Uncertainty = {
   reason: 'few measured 16-bit trainings; cuDNN workspaces are not modelled',
 };
 const DATA_DEPENDENT: Uncertainty = { relative: 0.06, reason: 'memory depends on the objects in the images' };
+/** Ten masks an object are trained at once: trainings on crowded pictures run out of memory there (ultralytics #17961, #10107). */
+const FULLEST_BATCH: Uncertainty = {
+  relative: 0.15,
+  reason: 'the batch with most objects decides, and no training of this library was measured',
+};
 const STRUCTURE: Uncertainty = {
   relative: 0.08,
   reason: 'built from the published structure; neither traced nor measured',
@@ -50,6 +55,7 @@ export function uncertaintyOf(w: Workload, allocatedPeak: number): Uncertainty {
   const causes = [w.model.implementation === 'mmseg' ? MEASURED : TRACED];
   if (w.precision !== 'fp32') causes.push(HALF);
   if (PER_OBJECT.has(w.model.architecture)) causes.push(DATA_DEPENDENT);
+  if (w.model.implementation === 'ultralytics') causes.push(FULLEST_BATCH);
   if (UNTRACED.has(w.model.implementation)) causes.push(STRUCTURE);
   if (allocatedPeak < SMALL_BYTES) causes.push(SMALL);
   return causes.reduce((widest, cause) => (cause.relative > widest.relative ? cause : widest));

@@ -6,6 +6,7 @@ export type Implementation =
   | 'transformers'
   | 'detectron2'
   | 'mmdetection'
+  | 'ultralytics'
   | 'milesial'
   | 'original';
 

@@ -75,6 +75,7 @@ const implementation = z.enum([
   'transformers',
   'detectron2',
   'mmdetection',
+  'ultralytics',
   'milesial',
   'original',
 ]);

@@ -1,6 +1,6 @@
 import type { ModelDefaults } from '../../catalog/resolve-model.ts';
 import { AppError } from '../errors.ts';
-import type { LossName, ModelSpec, Workload } from '../estimator/workload.ts';
+import type { LossName, ModelSpec, OptimizerName, OptimizerStep, Workload } from '../estimator/workload.ts';
 import { parseTorchVersion } from '../estimator/workload.ts';
 import type { WorkloadFields } from './fields.ts';
 
@@ -59,17 +59,18 @@ export function buildWorkload(sources: WorkloadSources): BuiltWorkload {
   const imageHeight = or('imageHeight', given.imageHeight ?? given.imageWidth, () => usualSide(model, defaults).height);
   const imageWidth = or('imageWidth', given.imageWidth ?? given.imageHeight, () => usualSide(model, defaults).width);
   const numClasses = or('numClasses', given.numClasses, () => USUAL.numClasses);
+  const optimizer = or('optimizer', given.optimizer, () => defaults.optimizer);
   const torch = torchVersion(or('torch', given.torch, () => DEFAULT_TORCH));
   const workload: Workload = {
     model,
     imageHeight,
     imageWidth,
-    batchSize: or('batchSize', given.batchSize, () => USUAL.batchSize),
+    batchSize: or('batchSize', given.batchSize, () => defaults.recipeBatch ?? USUAL.batchSize),
     numClasses,
     inputChannels: or('inputChannels', given.inputChannels, () => defaults.inputChannels),
     precision: or('precision', given.precision, () => defaults.precision),
-    optimizer: or('optimizer', given.optimizer, () => defaults.optimizer),
-    optimizerStep: or('optimizerStep', given.optimizerStep, () => 'foreach'),
+    optimizer,
+    optimizerStep: or('optimizerStep', given.optimizerStep, () => usualStep(model, optimizer)),
     loss: or('loss', given.loss, () => usualLoss(defaults, numClasses)),
     attention: or('attention', given.attention, () => usualAttention(defaults, torch)),
     gradientCheckpointing: given.gradientCheckpointing ?? false,
@@ -85,7 +86,7 @@ export function buildWorkload(sources: WorkloadSources): BuiltWorkload {
     instancesPerImage: given.instancesPerImage ?? usualInstances(model, numClasses),
     positiveRoisPerImage: given.positiveRoisPerImage ?? INSTANCES.positiveRoisPerImage,
     torch,
-    residentGradients: given.residentGradients ?? false,
+    residentGradients: given.residentGradients ?? keepsGradients(model),
     expandableSegments: given.expandableSegments ?? false,
     multiScale: given.multiScale ?? null,
     convWorkspace: given.convWorkspace ?? false,
@@ -97,6 +98,16 @@ export function buildWorkload(sources: WorkloadSources): BuiltWorkload {
     validationMode: given.validationMode ?? 'whole',
   };
   return { workload, assumed };
+}
+
+/** ultralytics asks for the fused step of Adam and AdamW (8.4.190, engine/trainer.py). */
+function usualStep({ implementation }: WorkloadSources['model'], optimizer: OptimizerName): OptimizerStep {
+  return implementation === 'ultralytics' && optimizer !== 'sgd' ? 'fused' : 'foreach';
+}
+
+/** ultralytics steps once in 64 images (`nbs` in cfg/default.yaml, 8.4.190): until then gradients stay. */
+function keepsGradients({ implementation }: WorkloadSources['model']): boolean {
+  return implementation === 'ultralytics';
 }
 
 function mergeFields(weaker: WorkloadFields, stronger: WorkloadFields): WorkloadFields {

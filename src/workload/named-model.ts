@@ -30,6 +30,7 @@ const IMPLEMENTATIONS: readonly Implementation[] = [
   'transformers',
   'detectron2',
   'mmdetection',
+  'ultralytics',
   'milesial',
   'original',
 ];

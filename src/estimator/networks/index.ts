@@ -48,6 +48,7 @@ import { milesialNetworks } from './unet-milesial.ts';
 import { originalUnetNetworks } from './unet-original.ts';
 import { swinUnetNetworks } from './unet-swin.ts';
 import { transUnetNetworks } from './unet-transunet.ts';
+import { yoloNetworks } from './yolo.ts';
 
 const NETWORKS: Readonly<Record<string, Network>> = {
   ...attentionNetworks,
@@ -98,6 +99,7 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...detectionMaskNetworks,
   ...detectionPointRendNetworks,
   ...detectionSemanticNetworks,
+  ...yoloNetworks,
 };
 
 /** The network of a model, or undefined where no family covers it. */
