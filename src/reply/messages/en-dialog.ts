@@ -104,7 +104,7 @@ export const enDialog = {
     llm: 'Language models are outside what I know. I size training of image segmentation networks.',
     '3d': 'I do not size 3-D volumes: my networks are 2-D. If you train on slices, tell me slice size and batch.',
     detection:
-      'I do not size pure detectors. Mask R-CNN and other instance segmentation I can do: tell me model, image size and batch.',
+      'I do not size pure detectors. Instance segmentation I can do (YOLOv8-seg, YOLO11-seg, Mask R-CNN): tell me model, image size and batch.',
     'other-cloud':
       'I only know the instances of Alibaba Cloud. The memory figure holds on any cloud: tell me model, size and batch.',
     buying: 'I cannot buy anything for you. I give you the order command and you run it.',

@@ -88,7 +88,7 @@ export const zhDialog: DialogMessages = {
     inference: '我只算训练：推理不留激活，要的显存少得多。可以告诉你训练这个模型要多少。',
     llm: '大语言模型我不会算，我只算图像分割网络的训练。',
     '3d': '三维体数据我算不了，收录的都是二维网络。如果是切片训练，告诉我切片尺寸和 batch。',
-    detection: '纯检测的模型我不算。Mask R-CNN 这类实例分割可以：告诉我模型、图多大、batch。',
+    detection: '纯检测的模型我不算。实例分割可以（YOLOv8-seg、YOLO11-seg、Mask R-CNN）：告诉我模型、图多大、batch。',
     'other-cloud': '机器我只认得阿里云的。显存在哪家云都一样：告诉我模型、图多大、batch。',
     buying: '我不能替你下单，可以给你下单命令，你自己执行。',
     unclear: '没听懂。告诉我模型、图多大、batch，比如"unet 512x512 batch 8"，或者发"帮助"。',

@@ -19,6 +19,7 @@ const LIBRARIES: readonly (readonly [RegExp, Implementation])[] = [
   [/\bdetectron ?2?\b/, 'detectron2'],
   [/\bmm ?det(?:ection)?\b/, 'mmdetection'],
   [/\bmilesial\b/, 'milesial'],
+  [/\bultralytics\b/, 'ultralytics'],
   [/\bmonai\b/, 'monai'],
 ];
 
