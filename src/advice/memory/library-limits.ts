@@ -5,7 +5,7 @@ const FUSED_ATTENTION: ReadonlySet<Implementation> = new Set(['transformers']);
 
 /**
  * Libraries with a switch for checkpointing: `with_cp` (OpenMMLab), `gradient_checkpointing_enable()`, `use_checkpointing()`
- * (milesial). smp 0.6.0, torchvision 0.28 and detectron2 have none (package sources, 2026-11-30).
+ * (milesial). smp 0.6.0, torchvision 0.28, ultralytics 8.4.190 and detectron2 have none (package sources, 2026-11-30).
  */
 const CHECKPOINTING: ReadonlySet<Implementation> = new Set(['mmseg', 'mmdetection', 'transformers', 'milesial']);
 

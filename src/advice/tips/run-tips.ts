@@ -19,10 +19,11 @@ const ADVISED_VCPU_PER_GPU = 8;
 
 const plain = (id: string, values: Tip['values'] = {}): Tip => ({ id, savesGiB: 0, timeFactor: 1, values });
 
-/** Half-precision convolutions read channels-last tensors without converting them; nothing is saved in memory. */
+/** Half-precision convolutions read channels-last tensors without converting them; nothing is saved in memory. ultralytics 8.4.190 does so itself. */
 const channelsLast: TipRule = (input) => {
   const { chosen, judging } = input;
   if (chosen === null || chosen.workload.precision === 'fp32') return undefined;
+  if (chosen.workload.model.implementation === 'ultralytics') return undefined;
   const estimate = judging.estimate(chosen.workload);
   const [before, after] = [false, true].map((layout) => secondsPerImage(input, estimate, { channelsLast: layout }));
   if (before == null || after == null || after > before * NOTICEABLY_FASTER) return undefined;
