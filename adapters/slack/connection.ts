@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import type { AdapterContext, ConnectionStatus, Logger } from '../adapter.ts';
 import { type Link, Supervisor, usualPace } from '../supervisor.ts';
+import { parseJson } from '../text.ts';
 import type { SlackAdapterConfig } from './config.ts';
 import { platformError, webClientOptions } from './web.ts';
 
@@ -32,14 +33,6 @@ const frameSchema = z.looseObject({
 });
 type Frame = z.infer<typeof frameSchema>;
 
-function parseFrame(data: unknown): Frame | undefined {
-  try {
-    return frameSchema.safeParse(JSON.parse(String(data))).data;
-  } catch {
-    return undefined;
-  }
-}
-
 type Client = SocketModeReceiver['client'];
 
 /** Lets `look` see every frame first; only those it wants go on, and a throw in the library stays inside. */
@@ -54,7 +47,7 @@ function watchFrames(client: Client, look: (frame: Frame) => boolean, logger: Lo
   };
   client.removeAllListeners('ws_message');
   client.on('ws_message', (data: unknown, isBinary: unknown) => {
-    const frame = parseFrame(data);
+    const frame = frameSchema.safeParse(parseJson(String(data))).data;
     const readable = frame !== undefined && (frame.type !== 'events_api' || frame.payload?.event !== undefined);
     if (!readable) logger.warn({ type: frame?.type }, 'unreadable frame');
     else if (look(frame)) for (const handler of handlers) void pass(() => handler.call(client, data, isBinary));

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { backoff } from '../../src/backoff.ts';
 import { AppError } from '../../src/errors.ts';
 import type { Adapter, AdapterContext, ConnectionStatus, Logger } from '../adapter.ts';
 import { createSeal } from '../seal.ts';
@@ -18,7 +19,6 @@ import { createWorkspaces } from './workspaces.ts';
 export type { SlackAdapterConfig } from './config.ts';
 
 const dayMs = 86_400_000;
-const longestPauseMs = 30_000;
 const forgottenAtOnce = 1_000;
 
 /** Slack over Socket Mode or HTTP, for one workspace or many. */
@@ -133,8 +133,8 @@ class Life {
 
   async #checkLater(): Promise<void> {
     const { signal } = this.#stopping;
-    for (let pause = 1_000; !this.#verified && !signal.aborted; pause = Math.min(longestPauseMs, pause * 2)) {
-      await wait(pause, undefined, { signal, ref: false }).catch(() => undefined);
+    for (let tries = 1; !this.#verified && !signal.aborted; tries += 1) {
+      await wait(backoff(tries, { firstMs: 1_000 }), undefined, { signal, ref: false }).catch(() => undefined);
       await this.#check().catch((error: unknown) => this.#parts.logger.warn({ error }, 'token not verified'));
     }
   }

@@ -1,5 +1,7 @@
 import { webApi } from '@slack/bolt';
+import { z } from 'zod';
 import { AppError, asAppError } from '../../src/errors.ts';
+import { postJson } from '../http.ts';
 import type { SlackAdapterConfig } from './config.ts';
 
 const { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebAPIRequestError, WebClient } = webApi;
@@ -62,14 +64,12 @@ export async function call<T>(doing: string, work: () => Promise<T>): Promise<T>
   });
 }
 
+const refusal = z.object({ ok: z.literal(false) });
+
 /** Posts to a response URL: https://docs.slack.dev/interactivity/handling-user-interaction#message_responses */
 export async function postResponse(url: string, body: Readonly<Record<string, unknown>>): Promise<void> {
-  const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-  const response = await fetch(url, { ...request, redirect: 'error', signal: AbortSignal.timeout(5_000) }).catch(() => {
-    throw new AppError('platform-unreachable', 'the response URL did not answer');
-  });
-  const answer = await response.text().catch(() => '');
-  if (response.ok && !/"ok"\s*:\s*false/u.test(answer)) return;
-  const code = response.status === 429 || response.status >= 500 ? 'platform-unreachable' : 'platform-refused';
-  throw new AppError(code, `the response URL answered ${response.status}`, { details: { status: response.status } });
+  const { status, body: answer } = await postJson(url, { what: 'an answer by response URL', body });
+  if (status < 300 && !refusal.safeParse(answer).success) return;
+  const code = status === 429 || status >= 500 ? 'platform-unreachable' : 'platform-refused';
+  throw new AppError(code, `the response URL answered ${status}`, { details: { status } });
 }
