@@ -92,7 +92,8 @@ const money: readonly Belief[] = [
   {
     id: 't4-is-not-cheapest',
     believed: 'T4 is the cheapest card',
-    values: { t4CnyPerHour: 11.63, a10CnyPerHour: 9.53, region: 'cn-hangzhou' },
+    // Texts: amounts are shown to the cent.
+    values: { t4CnyPerHour: '11.63', a10CnyPerHour: '9.53', region: 'cn-hangzhou' },
     source: 'price file of 2024-12-30 (catalog/prices/alibaba.json), both re-quoted on 2026-09-24',
     checkedOn: '2026-09-24',
   },

@@ -161,7 +161,8 @@ export function recommend(asking: RecommendationRequest, ports: AdvicePorts): Re
   const named = judgeNamed(judging);
   const recommended = recommendedOf(bests, { usdCny: ports.usdCny, hasBudget: request.budget !== null });
   const own = judgeOwned(judging);
-  const chosen = chosenOf(judging, [own, named[0], recommended, bests[0]]);
+  const nextCount = nextCountOf(judging, bests);
+  const chosen = chosenOf(judging, [own, named[0], recommended, nextCount, bests[0]]);
   const { budget } = request;
   const buysHours = budget?.period === 'total' && judgedRun === null && recommended?.price != null;
   return {
@@ -176,7 +177,7 @@ export function recommend(asking: RecommendationRequest, ports: AdvicePorts): Re
     tips: tipsFor({ judging, asked, askedPasses, chosen, recommended, run }),
     run: runCostOf(recommended, run),
     named,
-    nextCount: nextCountOf(judging, bests),
+    nextCount,
     deadlineHours: request.deadlineHours,
     hoursBought: buysHours && recommended?.price != null ? hoursBought(budget, recommended.price, ports.usdCny) : null,
     host: hostOf(judging, recommended),

@@ -196,7 +196,7 @@ function isClaim(reading: Reading, span: Span, families: readonly GpuSpan[]): bo
     const between = reading.text.slice(family.end, span.start);
     return (
       family.end <= span.start &&
-      between.length <= 14 &&
+      between.length <= 18 &&
       /^[\s,]*(?:里面?|卡|实例|机器)?\s*(?:应该|不|就|好像|都)?(?:是|=|用的?是?|is|are|has|means|带|配|=)/.test(between)
     );
   });

@@ -1,5 +1,5 @@
 import type { Change, Fit, FitStatus, Recommendation } from '../../advice/recommendation.ts';
-import { gibNumber, joined, money, range } from '../format.ts';
+import { gibNumber, joined, money, range, significant } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block, TierLine } from '../reply.ts';
 
@@ -14,14 +14,14 @@ export function tiersTable(recommendation: Recommendation, words: Words): Block 
   };
 }
 
-function tierLine(fit: Fit, { recommended }: Recommendation, words: Words): TierLine {
+function tierLine(fit: Fit, { recommended, region }: Recommendation, words: Words): TierLine {
   const none = words.answer.none;
   return {
     tier: fit.tier === null ? '' : words.answer.tierNames[fit.tier],
     recommended: recommended !== null && isSameOffer(fit, recommended),
     instance: fit.instanceType ?? none,
     gpu: gpuText(fit),
-    result: resultText(fit, words),
+    result: resultText(fit, region, words),
     price: fit.price === null ? none : priceText(fit.price, words),
     secondsPerStep: fit.secondsPerIteration === null ? none : range(...fit.secondsPerIteration),
     costPerThousand:
@@ -49,20 +49,35 @@ export function priceText(price: { readonly amount: number; readonly currency: '
   return `${money(price.amount, price.currency)}${words.answer.perHour}`;
 }
 
-export function resultText(fit: Fit, words: Words): string {
+const SHOWN_REGIONS = 3;
+
+/** Where a type is sold instead: regions of the same country first. */
+export function soldInText({ soldIn = [] }: Fit, region: string, words: Words): string {
+  const country = (id: string): string => id.split('-')[0] ?? '';
+  const near = soldIn.filter((id) => country(id) === country(region));
+  const far = soldIn.filter((id) => country(id) !== country(region));
+  return joined([...near, ...far].slice(0, SHOWN_REGIONS), words.locale);
+}
+
+function resultText(fit: Fit, region: string, words: Words): string {
   const text = words.answer.status;
   const spare = gibNumber(Math.abs(fit.usableGiB - fit.neededGiB));
   const results: Readonly<Record<FitStatus, () => string>> = {
     fits: () => text.fits(spare),
     'fits-with-changes': () => text.fitsWith(changesText(fit.changes, words)),
-    'over-budget': () => text.overBudget,
+    'over-budget': () => (isLate(fit) ? words.advice.table.late(significant(fit.runHours ?? 0)) : text.overBudget),
     'price-on-request': () => text.priceOnRequest,
-    'not-in-region': () => text.notInRegion(joined((fit.soldIn ?? []).slice(0, 3), words.locale)),
+    'not-in-region': () => text.notInRegion(soldInText(fit, region, words)),
     'no-candidate': () => text.noCandidate(fit.gpus, (fit.soldCounts ?? []).join('/')),
     'does-not-fit': () => text.doesNotFit(spare),
   };
   const result = results[fit.status]();
   return fit.zonesWithStock?.length === 0 ? `${result} · ${text.soldOut}` : result;
+}
+
+/** Over the time that the person has, whatever it costs. */
+function isLate(fit: Fit): boolean {
+  return fit.notes.includes('misses-deadline') && fit.runHours !== undefined;
 }
 
 export function changesText(changes: readonly Change[], words: Words): string {

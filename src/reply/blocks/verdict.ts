@@ -3,7 +3,7 @@ import type { Estimate } from '../../estimator/estimate-result.ts';
 import { gib, gibNumber, gibOf, hoursRange, significant } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import { amountRange, budgetText } from './cost.ts';
-import { changesText, gpuText, priceText } from './tiers.ts';
+import { changesText, gpuText, priceText, soldInText } from './tiers.ts';
 
 /** "Needs 7.0 GiB per GPU (nvidia-smi ≈ 8.1)". */
 export function needText({ bytes }: Estimate, words: Words): string {
@@ -22,7 +22,7 @@ export function rentText(recommendation: Recommendation, words: Words): string {
   const text = words.answer.verdict;
   if (recommended?.price == null) {
     if (nextCount !== null) return text.nextCount(recommendation.estimate.workload.gpus, offerText(nextCount, words));
-    return bests.some((fit) => fit.status === 'price-on-request') ? text.unpricedOnly : text.nothing;
+    return elsewhereText(recommendation, words) ?? (bests.some(isUnpriced) ? text.unpricedOnly : text.nothing);
   }
   const offer: Offer = [
     recommended.instanceType ?? recommended.gpu,
@@ -42,6 +42,16 @@ export function rentText(recommendation: Recommendation, words: Words): string {
     ...runTexts(recommendation, words),
   ];
   return parts.join(words.locale === 'zh' ? '，' : ', ');
+}
+
+const isUnpriced = (fit: Fit): boolean => fit.status === 'price-on-request';
+
+/** Nothing in the region has a price: the best type that other regions sell. */
+function elsewhereText({ bests, region }: Recommendation, words: Words): string | undefined {
+  const fit = bests.find(({ status }) => status === 'not-in-region');
+  if (fit === undefined) return undefined;
+  const offer = `${fit.instanceType ?? fit.gpu} (${gpuText(fit)})`;
+  return words.advice.table.nothingIn(region, offer, soldInText(fit, region, words));
 }
 
 /** What the whole run takes where its length was said, or how far a sum for the run goes where it was not. */

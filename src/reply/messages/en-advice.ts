@@ -1,6 +1,12 @@
 import type { FitNote } from '../../advice/recommendation.ts';
 import type { Diagnosis } from '../../understanding/understanding.ts';
 
+const table = {
+  late: (hours: string) => `too slow: the run takes about ${hours} h`,
+  nothingIn: (region: string, offer: string, where: string) =>
+    `no type that holds it has a price in ${region}; ${offer} is sold in ${where}: name one of these regions`,
+} as const;
+
 const notes: Readonly<Record<FitNote, string>> = {
   'host-memory-below-rule': 'Host memory is below 1.5 × the GPU memory: fewer workers, smaller prefetch.',
   'host-cpu-below-rule': 'Fewer than 8 vCPU per GPU: decoding and augmentation will bound the speed.',
@@ -58,6 +64,7 @@ const diagnoses: Readonly<Record<Diagnosis, { readonly verdict: string; readonly
 };
 
 export const enAdvice = {
+  table,
   hostShort: (vcpu: number, memory: number) => `host only ${vcpu} vCPU, ${memory} GiB`,
   notes,
   oom: {

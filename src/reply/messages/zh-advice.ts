@@ -2,6 +2,11 @@ import type { AdviceMessages } from './en-advice.ts';
 
 export const zhAdvice: AdviceMessages = {
   hostShort: (vcpu, memory) => `主机只有 ${vcpu} 核 ${memory} GiB`,
+  table: {
+    late: (hours) => `来不及，要约 ${hours} 小时`,
+    nothingIn: (region, offer, where) =>
+      `${region} 没有放得下又有价格的规格；${offer} 在 ${where} 有，说一个地域就按它算`,
+  },
   notes: {
     'host-memory-below-rule': '主机内存不到显存的 1.5 倍：worker 少开几个，prefetch 调小。',
     'host-cpu-below-rule': '每张卡不到 8 核：解码和增强会拖慢训练。',

@@ -21,7 +21,7 @@ const RULES: readonly Rule[] = [
   {
     id: 'gpus-pool-memory',
     pattern:
-      /(?:多卡|两张卡|[2-8] ?张?卡|几张卡|多张卡|[2-8] ?(?:gpus?|cards?)|multi-?gpu|multiple (?:gpus|cards))[^.;?\n]{0,24}(?:显存)?[^.;?\n]{0,6}(?:相加|加起来|叠加|合起来|合并|拼起来|拼成|共享显存|合成|pool|add(?:s)? up|combined?|sums? up|stack(?:s)? up|together (?:as|have|give|make))|再加[^,.;?\n]{0,12}卡[^.;?\n]{0,16}(?:显存)?[^.;?\n]{0,6}(?:降|减|省|少)一?半|(?:second|another|more) (?:gpu|card)[^.;?\n]{0,30}(?:halve|half|split|pool|double the memory)/,
+      /(?:多卡|两张卡|[2-8] ?张?卡|几张卡|多张卡|[2-8] ?(?:gpus?|cards?)|multi-?gpu|multiple (?:gpus|cards))[^.;?\n]{0,24}(?:显存)?[^.;?\n]{0,6}(?:相加|加起来|叠加|合起来|合并|拼起来|拼成|共享显存|合成|pool|add(?:s)? up|combined?|sums? up|stack(?:s)? up|together (?:as|have|give|make))|再加[^,.;?\n]{0,12}卡[^.;?\n]{0,16}(?:显存)?[^.;?\n]{0,6}(?:降|减|省|少)一?半|(?:gpu memory|vram)[^.;?\n]{0,24}(?:adds? up|combines?|pools?)|pool[^.;?\n]{0,14}(?:memory|vram)|(?:[2-8]|two|three|four|eight) [^,.;?\n]{0,14}(?:gpus|cards)[^.;?\n]{0,24}(?:add(?:s)? up|combined?|pool)|(?:second|another|more) (?:gpu|card)[^.;?\n]{0,30}(?:halve|half|split|pool|double the memory)/,
   },
   {
     id: 'h20-domestic',
@@ -66,6 +66,8 @@ const RULES: readonly Rule[] = [
   { id: 'eas-for-training', pattern: /pai-?eas[^,.;?\n]{0,16}(?:训练?|train)|(?:训练?|train)[^,.;?\n]{0,16}pai-?eas/ },
 ];
 
+/** "gn7s is the domestic H20": characters between a family and the card that it is said to be. */
+const CLAIM_REACH = 20;
 const FAMILY_CLAIM_MEMORY = /^[^,.;?\n]{0,12}?(\d{2,3}) ?g(?:b|ib)?(?![a-z])/;
 
 interface Claims {
@@ -84,7 +86,7 @@ function familyBeliefs({ text, mentions, claimed, vocabulary, cardMemoryGB }: Cl
     if (family === undefined) return [];
     const real = vocabulary.families.get(family);
     if (real === undefined) return [`family:${family}`];
-    const claim = claimed.find(({ start }) => start >= end && start - end <= 16);
+    const claim = claimed.find(({ start }) => start >= end && start - end <= CLAIM_REACH);
     if (claim !== undefined && claim.name !== real) return [`family:${family}`];
     const memory = Number(FAMILY_CLAIM_MEMORY.exec(text.slice(end, end + 24))?.[1]);
     const wrong = memory > 0 && cardMemoryGB(family) !== null && cardMemoryGB(family) !== memory;
