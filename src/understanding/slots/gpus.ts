@@ -143,8 +143,12 @@ export function countOfOthers(reading: Reading, mentions: readonly GpuSpan[]): n
   return theirs?.count ?? undefined;
 }
 
+/** More cards than any message is about: a pasted list repeats itself, and the question stands behind it. */
+const MOST_MENTIONS = 64;
+
 /** Cards and their number. One card, or the list where several are compared. */
-export function readGpus(reading: Reading, mentions: readonly GpuSpan[]): Pick<Slots, 'gpu' | 'gpus' | 'owned'> {
+export function readGpus(reading: Reading, found: readonly GpuSpan[]): Pick<Slots, 'gpu' | 'gpus' | 'owned'> {
+  const mentions = found.slice(-MOST_MENTIONS);
   const counts = [
     ...mentions.flatMap(({ count, start, end }) => (count === null ? [] : [{ value: count, start, end, rank: 5 }])),
     ...readCounts(reading),
