@@ -13,6 +13,7 @@ const implementation = z.enum([
   'mmdetection',
   'ultralytics',
   'milesial',
+  'monai',
   'original',
 ]);
 

@@ -34,6 +34,12 @@ const SMALL: Uncertainty = {
   reason: 'small maps: fixed workspaces of the convolution library weigh more',
 };
 
+/** `cudnn.benchmark` and `torch.compile` are both on (nnunetv2 2.8.1: run_training.py, nnUNetTrainer._do_i_compile). */
+const TUNED: Uncertainty = {
+  relative: 0.2,
+  reason: 'nnU-Net lets cuDNN try algorithms and compiles the network by default; neither is modelled',
+};
+
 /** Below this allocated peak fixed costs dominate: the measured 64² and 128² U-Nets (0.7–1.0 GB) were 3–14 % low. */
 const SMALL_BYTES = 1.25 * 2 ** 30;
 
@@ -57,6 +63,7 @@ export function uncertaintyOf(w: Workload, allocatedPeak: number): Uncertainty {
   if (PER_OBJECT.has(w.model.architecture)) causes.push(DATA_DEPENDENT);
   if (w.model.implementation === 'ultralytics') causes.push(FULLEST_BATCH);
   if (UNTRACED.has(w.model.implementation)) causes.push(STRUCTURE);
+  if (w.model.architecture === 'nnunet') causes.push(TUNED);
   if (allocatedPeak < SMALL_BYTES) causes.push(SMALL);
   return causes.reduce((widest, cause) => (cause.relative > widest.relative ? cause : widest));
 }

@@ -8,6 +8,7 @@ export type Implementation =
   | 'mmdetection'
   | 'ultralytics'
   | 'milesial'
+  | 'monai'
   | 'original';
 
 /** A constructor argument as JSON holds it. */

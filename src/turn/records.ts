@@ -77,6 +77,7 @@ const implementation = z.enum([
   'mmdetection',
   'ultralytics',
   'milesial',
+  'monai',
   'original',
 ]);
 const optionValue = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.number())]);

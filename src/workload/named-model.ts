@@ -32,6 +32,7 @@ const IMPLEMENTATIONS: readonly Implementation[] = [
   'mmdetection',
   'ultralytics',
   'milesial',
+  'monai',
   'original',
 ];
 

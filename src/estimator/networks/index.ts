@@ -42,9 +42,12 @@ import { stdcNetworks } from './mmseg-stdc.ts';
 import { mmsegUnetNetworks } from './mmseg-unet.ts';
 import { mmsegUpernet } from './mmseg-upernet.ts';
 import type { Network } from './network.ts';
+import { nnunetNetworks } from './nnunet.ts';
 import { smpNetworks } from './smp.ts';
 import { torchvisionSegmentation } from './torchvision-segmentation.ts';
+import { u2netNetworks } from './u2net.ts';
 import { milesialNetworks } from './unet-milesial.ts';
+import { monaiNetworks } from './unet-monai.ts';
 import { originalUnetNetworks } from './unet-original.ts';
 import { swinUnetNetworks } from './unet-swin.ts';
 import { transUnetNetworks } from './unet-transunet.ts';
@@ -79,7 +82,10 @@ const NETWORKS: Readonly<Record<string, Network>> = {
   ...mmsegSetr,
   ...smpNetworks,
   ...milesialNetworks,
+  ...monaiNetworks,
   ...originalUnetNetworks,
+  ...nnunetNetworks,
+  ...u2netNetworks,
   ...swinUnetNetworks,
   ...transUnetNetworks,
   ...torchvisionSegmentation,

@@ -63,7 +63,8 @@ function divided(t: Tape, x: Tensor): Tensor {
 }
 
 export interface PoolOptions {
-  readonly kernel: number;
+  /** One for both axes, or [vertical, horizontal]. */
+  readonly kernel: number | readonly [number, number];
   /** One for both axes, or [vertical, horizontal]. */
   readonly stride: number | readonly [number, number];
   readonly padding?: number;
@@ -71,7 +72,8 @@ export interface PoolOptions {
 }
 
 function poolSide(side: number, options: PoolOptions, axis: 0 | 1): number {
-  const { kernel, padding = 0, ceil = false } = options;
+  const { padding = 0, ceil = false } = options;
+  const kernel = pair(options.kernel)[axis];
   const stride = pair(options.stride)[axis];
   const span = (side + 2 * padding - kernel) / stride;
   if (!ceil) return Math.floor(span) + 1;

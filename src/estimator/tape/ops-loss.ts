@@ -63,6 +63,24 @@ export function binaryCrossEntropy(t: Tape, logits: Tensor, target: Tensor, redu
 }
 
 /**
+ * `F.binary_cross_entropy` of probabilities with a mean, which autocast refuses: 16-bit ones are widened. Keeps
+ * probabilities and float target; the kernel makes the loss of every pixel before its mean.
+ */
+export function binaryCrossEntropyOfProbabilities(t: Tape, probabilities: Tensor, target: Tensor): Tensor {
+  const input = toFloat(t, probabilities);
+  t.begin('binary_cross_entropy', [probabilities, input, target]);
+  const storage = t.allocate([], 'float');
+  if (t.options.kernelTemporaries) t.kernel(byteSize(input));
+  t.work('pointwise', false, { macs: 0, bytes: 3 * byteSize(input) });
+  const rule: BackwardRule = (walk, node) => emitFresh(walk, node, 0);
+  const saved = [input.storage, target.storage];
+  return t.result(
+    { storage, shape: [], dtype: 'float' },
+    { name: 'binary_cross_entropy', inputs: [input], saved, rule },
+  );
+}
+
+/**
  * `top-1` accuracy after each MMSegmentation loss; the logits are alive meanwhile, which often makes the forward peak
  * (mmseg/models/losses/accuracy.py, 1.2.2). Returns the scalar, which the dict of losses holds.
  */

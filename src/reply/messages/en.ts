@@ -220,6 +220,7 @@ export const en = {
     mmdetection: 'MMDetection',
     ultralytics: 'ultralytics',
     milesial: 'Pytorch-UNet (milesial)',
+    monai: 'MONAI',
     original: 'the original code',
   },
 
@@ -232,6 +233,7 @@ export const en = {
     mmdetection: 'MMDet',
     ultralytics: 'ultralytics',
     milesial: 'milesial',
+    monai: 'MONAI',
     original: 'original',
   },
 

@@ -201,6 +201,7 @@ export const zh: AnswerMessages = {
     mmdetection: 'MMDetection',
     ultralytics: 'ultralytics',
     milesial: 'Pytorch-UNet（milesial）',
+    monai: 'MONAI',
     original: '论文官方代码',
   },
 
@@ -213,6 +214,7 @@ export const zh: AnswerMessages = {
     mmdetection: 'MMDet',
     ultralytics: 'ultralytics',
     milesial: 'milesial',
+    monai: 'MONAI',
     original: '论文代码',
   },
 

@@ -4,6 +4,7 @@ import { type Activation, activate, logSoftmax, prelu, softmax } from '../../../
 import { conv2d, convTranspose2d } from '../../../src/estimator/tape/ops-conv.ts';
 import { add, addInPlace, multiply, scale, shift } from '../../../src/estimator/tape/ops-core.ts';
 import { indexed } from '../../../src/estimator/tape/ops-index.ts';
+import { instanceNorm, leakyReluIntoView } from '../../../src/estimator/tape/ops-instance-norm.ts';
 import {
   adaptiveAveragePool,
   averagePool,
@@ -12,6 +13,7 @@ import {
   dropPath,
   maxPool,
 } from '../../../src/estimator/tape/ops-layers.ts';
+import { binaryCrossEntropyOfProbabilities } from '../../../src/estimator/tape/ops-loss.ts';
 import { batchNorm, frozenBatchNorm, groupNorm, layerNorm } from '../../../src/estimator/tape/ops-norm.ts';
 import { concat, pad, roll, slice, stack } from '../../../src/estimator/tape/ops-parts.ts';
 import { maxOverLast, repeat, square, subtract } from '../../../src/estimator/tape/ops-reduce.ts';
@@ -63,6 +65,22 @@ const FP32: readonly Row[] = [
   ['batch norm: input, mean, deviation', (t, x) => batchNorm(t, x), [512, 512, 'input'], X, X + 1024],
   ['batch norm without weights', (t, x) => batchNorm(t, x, { affine: false }), [512, 512, 'input'], X, X],
   ['frozen batch norm keeps a vector of C', (t, x) => frozenBatchNorm(t, x), [512], X, X],
+  ['instance norm: two values a map', (t, x) => instanceNorm(t, x), [512, 512, 'input'], X, X],
+  [
+    'instance norm with weights repeated over the batch',
+    (t, x) => instanceNorm(t, x, { affine: true }),
+    [512, 512, 512, 'input'],
+    X,
+    X + 1024,
+  ],
+  ['leaky ReLU into a view: two maps beside the gradient', (t, x) => leakyReluIntoView(t, x), ['input'], X, 3 * X],
+  [
+    'binary cross entropy of probabilities',
+    (t, x) => binaryCrossEntropyOfProbabilities(t, x, t.target(MAP, 'float')),
+    ['input', 'weight'],
+    512,
+    X,
+  ],
   ['group norm', (t, x) => groupNorm(t, x, 4), [512, 512, 'input'], X, X + 1024],
   ['layer norm: a mean per row of 16', (t, x) => layerNorm(t, x), [4096, 4096, 'input'], X, X + 1024],
   ['layer norm over two axes', (t, x) => layerNorm(t, x, { axes: 2 }), [512, 512, 'input'], X, X + 2048],
