@@ -169,6 +169,9 @@ describe('wrong beliefs and topics out of scope', () => {
     ['not training - just inference with segformer b4', 'inference'],
     ['llama 7b 微调', 'llm'],
     ['96x96x96 的 patch', '3d'],
+    ['nnunet 3d_fullres', '3d'],
+    ['UNet(spatial_dims=3)', '3d'],
+    ['slices of 3d volumes', '3d'],
     ['yolov5 detection (not seg)', 'detection'],
     ['AWS 上用什么', 'other-cloud'],
     ['帮我下单', 'buying'],
@@ -181,6 +184,9 @@ describe('wrong beliefs and topics out of scope', () => {
     'mask rcnn 训练',
     'yolo11l-seg',
     'training only, no inference',
+    'monai attention unet',
+    'nnunet 2d on ct scans',
+    'ct 序列切片, nnunet',
     '32x512x512',
   ])('is in scope: %s', (text) => expect(hear(text).outOfScope).toEqual([]));
 });

@@ -18,6 +18,10 @@ const SEGMENTS = /分割|seg(?:ment|former|nex|net)?|-seg\b|mask ?r-?cnn|mask2fo
 /** A sum in a currency that is not converted, in words or by its sign. */
 const FOREIGN_SUM = new RegExp(`[€£₩₹] ?\\d|\\d ?[kw]? ?(?:${words('otherCurrency')})`);
 
+/** Scans that are cut into pictures: "2d on ct scans", "ct 序列切片". */
+const SLICES = /(?<![a-z\d])2-?d(?![a-z\d])|\bslices?\b|二维|2 ?维|切片/;
+const VOLUMES = /3-?d|3 ?维|三维|volumetric/;
+
 /** Three large sides are a volume: 96x96x96. */
 function hasVolume(text: string): boolean {
   const sides = CUBE.exec(text)?.slice(1).map(Number) ?? [];
@@ -30,6 +34,7 @@ function hasVolume(text: string): boolean {
 export function topicsOutOfScope(text: string): readonly string[] {
   return TOPICS.filter(({ topic, cue }) => {
     if (topic === '3d' && hasVolume(text)) return true;
+    if (topic === '3d' && SLICES.test(text) && !VOLUMES.test(text)) return false;
     if (topic === 'other-currency') return FOREIGN_SUM.test(text);
     if (!says(cue, text)) return false;
     if (topic === 'inference')

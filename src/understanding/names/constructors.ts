@@ -45,7 +45,7 @@ const TORCHVISION = /^(?:fcn_resnet|deeplabv3_|lraspp_|maskrcnn_)\w+$/;
 
 /** Names worth reading the arguments of. */
 const WANTED =
-  /(?:^|\.)(?:\w*(?:segmentation|model|unet|segnet|u2net|transformersys)(?:\.from_\w+)?|\w+plus(?:plus)?|manet|linknet|fpn|pspnet|deeplabv3|pan|upernet|segformer|dpt|load|(?:fcn_resnet|deeplabv3_|lraspp_|maskrcnn_)\w+)$|^(?:smp|sm|segmentation_models_pytorch)\./i;
+  /(?:^|\.)(?:\w*(?:segmentation|model|unet|segnet|u2netp?|transformersys)(?:\.from_\w+)?|\w+plus(?:plus)?|manet|linknet|fpn|pspnet|deeplabv3|pan|upernet|segformer|dpt|load|(?:fcn_resnet|deeplabv3_|lraspp_|maskrcnn_)\w+)$|^(?:smp|sm|segmentation_models_pytorch)\./i;
 
 /** Constructors in pasted code, with their arguments. */
 export function findConstructors(source: string, { vocabulary, most }: SearchLimits): ModelMention[] {
@@ -246,25 +246,45 @@ const CLASSIC: Readonly<Record<string, Pick<MentionFields, 'architecture' | 'imp
   attentionunet: { architecture: 'attention-unet' },
   attunet: { architecture: 'attention-unet' },
   u2net: { architecture: 'u2net' },
+  u2netp: { architecture: 'u2net' },
   segnet: { architecture: 'segnet' },
 };
 
-/** Repositories' own classes; milesial's U-Net is known by its argument names. */
+/** Argument names that only one repository's U-Net has. */
+const MILESIAL = ['n_channels', 'n_classes', 'bilinear'];
+const MONAI = ['spatial_dims', 'dimensions', 'num_res_units', 'up_kernel_size'];
+
+/** Repositories' own classes; milesial's and MONAI's U-Nets are known by their argument names. */
 function readClassic(call: PythonCall): MentionFields | null {
   const name = (call.callee.split('.').at(-1) ?? '').toLowerCase().replaceAll('_', '');
   const known = CLASSIC[name];
   if (known === undefined) return null;
-  const milesial = ['n_channels', 'n_classes', 'bilinear'].some((keyword) => call.keywords.has(keyword));
-  const places = name === 'unet' ? { channels: countOf(call.positional[0]), classes: countOf(call.positional[1]) } : {};
+  const has = (keyword: string): boolean => call.keywords.has(keyword);
+  const monai = (name === 'unet' || name === 'attentionunet') && (MONAI.some(has) || call.callee.startsWith('monai.'));
+  if (monai && countOf(argument(call, ['spatial_dims', 'dimensions'], 0)) === 3) return volumetric(call);
+  const places = countsByPlace(call, name, monai);
   return plainFields({
     ...known,
     backbone: null,
-    ...(name === 'unet' && milesial ? { implementation: 'milesial' } : {}),
+    ...(name === 'unet' && MILESIAL.some(has) ? { implementation: 'milesial' } : {}),
+    ...(monai ? { implementation: 'monai' } : {}),
     ...(places.channels === undefined ? {} : { inputChannels: places.channels }),
     ...(places.classes === undefined ? {} : { numClasses: places.classes }),
     ...commonArguments(call),
-    options: optionArguments(call),
+    options: { ...(name === 'u2netp' ? { small: true } : {}), ...optionArguments(call) },
   });
+}
+
+/** Channels and classes without a keyword; MONAI has the number of dimensions before them. */
+function countsByPlace(call: PythonCall, name: string, monai: boolean): { channels?: number; classes?: number } {
+  if (!/^u2?netp?$/.test(name) && !monai) return {};
+  const first = monai && !call.keywords.has('spatial_dims') ? 1 : 0;
+  const [channels, classes] = call.positional.slice(first, first + 2).map(countOf);
+  return { ...(channels === undefined ? {} : { channels }), ...(classes === undefined ? {} : { classes }) };
+}
+
+function volumetric(call: PythonCall): MentionFields {
+  return plainFields({ ...commonArguments(call), architecture: 'unet3d', backbone: null, options: {} });
 }
 
 const KNOWN = 1;

@@ -129,6 +129,34 @@ describe('classic repositories', () => {
     expect(other?.implementation).toBeUndefined();
   });
 
+  it.each([
+    [
+      'UNet(spatial_dims=2, in_channels=1, out_channels=4, channels=(16, 32), strides=(2,), num_res_units=2)',
+      { architecture: 'unet', inputChannels: 1, numClasses: 4, options: { channels: [16, 32], numResUnits: 2 } },
+    ],
+    [
+      'monai.networks.nets.AttentionUnet(2, 3, 5, channels=(64, 128, 256), strides=(2, 2))',
+      { architecture: 'attention-unet', inputChannels: 3, numClasses: 5, options: { strides: [2, 2] } },
+    ],
+  ])('know MONAI by its arguments or module: %s', (code, expected) => {
+    expect(parseModelName(code)).toMatchObject({ implementation: 'monai', ...expected });
+  });
+
+  it('name networks of volumes as such', () => {
+    expect(parseModelName('AttentionUnet(spatial_dims=3, in_channels=1, out_channels=2)')).toMatchObject({
+      architecture: 'unet3d',
+    });
+  });
+
+  it('read U²-Net and its small form', () => {
+    expect(parseModelName('net = U2NET(3, 1)')).toMatchObject({
+      architecture: 'u2net',
+      inputChannels: 3,
+      numClasses: 1,
+    });
+    expect(parseModelName('net = U2NETP(3, 1)')).toMatchObject({ architecture: 'u2net', options: { small: true } });
+  });
+
   it('read Swin-Unet and timm', () => {
     expect(parseModelName('SwinUnet(img_size=224, num_classes=9)')).toMatchObject({
       architecture: 'swin-unet',

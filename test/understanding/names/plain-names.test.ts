@@ -44,6 +44,14 @@ const ENGLISH: readonly Named[] = [
   ['OneFormer DiNAT-L', 'oneformer', 'dinat-l'],
   ['Swin-Unet', 'swin-unet', null],
   ['Swin UNETR on CT', 'swin-unetr', null],
+  ['nnU-Net 2d', 'nnunet', null],
+  ['nnUNetv2', 'nnunet', null],
+  ['nnU-Net ResEnc L', 'nnunet', 'resenc-l'],
+  ['nnUNetResEncUNetMPlans', 'nnunet', 'resenc-m'],
+  ['nnUNet 3d_fullres', 'nnunet-3d', null],
+  ['Attention U-Net', 'attention-unet', null],
+  ['U²-Net', 'u2net', null],
+  ['u2-net', 'u2net', null],
   ['K-Net Swin-T', 'knet', 'swin-t'],
   ['UPerNet Twins-SVT-B', 'upernet', 'twins-svt-b'],
   ['upernet BEiT-large', 'upernet', 'beit-l'],
@@ -57,6 +65,8 @@ const ENGLISH: readonly Named[] = [
 
 const CHINESE: readonly Named[] = [
   ['分割的unet', 'unet', null],
+  ['注意力unet', 'attention-unet', null],
+  ['nnunet 的 resenc m', 'nnunet', 'resenc-m'],
   ['swin-t 的 upernet', 'upernet', 'swin-t'],
   ['R50 的 PSPNet', 'pspnet', 'resnet50'],
   ['hrnet w48 ocr 训练要多大显存', 'ocrnet', 'hrnet-w48'],
@@ -155,6 +165,7 @@ describe('what decides the library', () => {
     ['torchvision deeplabv3 resnet50', 'torchvision'],
     ['fcn_resnet50', 'torchvision'],
     ['detectron2 mask rcnn r50', 'detectron2'],
+    ['monai 的 2d unet', 'monai'],
     ['unet resnet34', undefined],
     ['mmseg and smp both have deeplabv3plus', undefined],
   ])('%s', (text, implementation) => {

@@ -31,10 +31,11 @@ export const scope = {
   ],
   volume: [
     '3-?d',
+    '3d_(?:fullres|lowres|cascade_fullres)',
+    'spatial_dims ?= ?3',
     'volumetric',
     'volumes?',
     'voxels?',
-    'monai',
     'ct scans?',
     'v-?net',
     '3d ?u-?net',
