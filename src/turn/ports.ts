@@ -1,5 +1,4 @@
 import type { Logger, Metrics } from '../../adapters/adapter.ts';
-import type { Catalog } from '../../catalog/index.ts';
 import type { PriceBook } from '../../catalog/price-book.ts';
 import type { AdvicePorts } from '../advice/request.ts';
 import type { Locale } from '../message.ts';
@@ -7,14 +6,10 @@ import type { RateLimiter } from '../observability/rate-limit.ts';
 import type { StateStore } from '../state/state-store.ts';
 
 /** The pure part of a turn and what it reads: nothing here has a side effect. */
-export interface AnswerPorts {
-  readonly catalog: Catalog;
+export interface AnswerPorts extends Omit<AdvicePorts, 'prices'> {
   /** The price book of this moment: a live source may replace it while the program runs. */
   readonly prices: () => PriceBook;
-  readonly usdCny: number;
   readonly region: string;
-  readonly estimate: AdvicePorts['estimate'];
-  readonly secondsPerIteration: AdvicePorts['secondsPerIteration'];
 }
 
 export interface BotPorts extends AnswerPorts {
@@ -27,7 +22,6 @@ export interface BotPorts extends AnswerPorts {
   readonly now: () => number;
 }
 
-export function advicePorts(ports: AnswerPorts): AdvicePorts {
-  const { catalog, usdCny, estimate, secondsPerIteration } = ports;
-  return { catalog, prices: ports.prices(), usdCny, estimate, secondsPerIteration };
+export function advicePorts({ prices, ...rest }: AnswerPorts): AdvicePorts {
+  return { ...rest, prices: prices() };
 }
