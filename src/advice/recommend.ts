@@ -7,7 +7,7 @@ import { judgeNamed } from './choice/named.ts';
 import { usableGiB } from './fit.ts';
 import { hostAdvice } from './host.ts';
 import { smallestBatch } from './memory/library-limits.ts';
-import { workbenchOf } from './memory/workbench.ts';
+import { oncePerBench, workbenchOf } from './memory/workbench.ts';
 import { workloadOf, workloadOn } from './memory/workload-of.ts';
 import { ownCard } from './own-card.ts';
 import type { Fit, HostAdvice, Recommendation, RunCost } from './recommendation.ts';
@@ -51,10 +51,13 @@ function rentables({ request, ports: { catalog } }: Judging, workloads: readonly
   });
 }
 
+const rentalsOnce = oncePerBench<readonly Rentable[]>();
+const batchOnce = oncePerBench<number | null>();
+
 /** What is judged, by the number of GPUs: the same objects for every recommendation of a workload. */
 function askedRentables(judging: Judging): readonly Rentable[] {
   const { request, bench } = judging;
-  return bench.once(`rentals ${request.freeTotalBatch}`, () => rentables(judging, workloadsOf(request)));
+  return rentalsOnce(bench, String(request.freeTotalBatch), () => rentables(judging, workloadsOf(request)));
 }
 
 function judgeAll(judging: Judging, offered: readonly Rentable[]): readonly Fit[] {
@@ -123,9 +126,7 @@ function maxBatchOf(judging: Judging, chosen: Chosen | null): Recommendation['ma
   const { bench } = judging;
   const asked = { ...workload, gradientAccumulation };
   const { spec } = chosen.card;
-  const batchPerGpu = bench.once(`batch ${JSON.stringify(asked)} ${JSON.stringify(spec)}`, () =>
-    findMaxBatch(bench.estimate, asked, spec),
-  );
+  const batchPerGpu = batchOnce(bench, JSON.stringify([asked, spec]), () => findMaxBatch(bench.estimate, asked, spec));
   return batchPerGpu === null ? null : { gpu: chosen.fit.gpu, batchPerGpu, changes: chosen.fit.changes };
 }
 

@@ -22,7 +22,6 @@ export class Workbench {
   readonly workload: Workload;
   private readonly sources: Sources;
   private readonly onCards = new WeakMap<Workload, WeakMap<Card, OnCard>>();
-  private readonly known = new LeastRecent<string, { readonly value: unknown }>(REMEMBERED);
 
   constructor(workload: Workload, sources: Sources) {
     this.workload = workload;
@@ -66,16 +65,6 @@ export class Workbench {
     };
     return { ...mitigated, secondsWith };
   }
-
-  /** Computes once what `key` says everything about; `make` must read nothing else that changes. */
-  once<T>(key: string, make: () => T): T {
-    const before = this.known.get(key);
-    // Each key is built in one place, which decides its type.
-    if (before !== undefined) return before.value as T;
-    const value = make();
-    this.known.set(key, { value });
-    return value;
-  }
 }
 
 /** Tips and limits of the cards that one workload was judged on. */
@@ -93,4 +82,16 @@ export function workbenchOf(ports: AdvicePorts, workload: Workload): Workbench {
   const bench = new Workbench(workload, ports);
   benches.set(key, bench);
   return bench;
+}
+
+/** Computes once for a bench what `key` says everything about; `make` must read nothing else that changes. */
+export function oncePerBench<T>(): (bench: Workbench, key: string, make: () => T) => T {
+  const benchesKnown = new WeakMap<Workbench, LeastRecent<string, { readonly value: T }>>();
+  return (bench, key, make) => {
+    const known = benchesKnown.get(bench) ?? new LeastRecent<string, { readonly value: T }>(REMEMBERED);
+    benchesKnown.set(bench, known);
+    const entry = known.get(key) ?? { value: make() };
+    known.set(key, entry);
+    return entry.value;
+  };
 }

@@ -1,3 +1,4 @@
+import { oncePerBench } from '../memory/workbench.ts';
 import type { Tip } from '../recommendation.ts';
 import type { RankedTip, TipInput } from './context.ts';
 import { lighterVariant } from './lighter-variant.ts';
@@ -26,13 +27,15 @@ function benefit({ tip, gives }: RankedTip, peakGiB: number): number {
   return gives === 'memory' ? tip.savesGiB / peakGiB + Math.max(0, 1 - tip.timeFactor) : 1 - tip.timeFactor;
 }
 
+const tipsOnce = oncePerBench<readonly RankedTip[]>();
+
 /** Tips that change the network or its step: they follow from workload, card and data set alone, so regions share them. */
 function networkTips(input: TipInput): readonly RankedTip[] {
   const { chosen, judging } = input;
   const { dataset } = judging.request.run;
   const { card, fit } = chosen ?? {};
   const place = [card?.spec, card?.timeable, fit?.gpus, fit?.imagesPerStep, fit?.vcpu];
-  return judging.bench.once(`tips ${JSON.stringify([place, dataset])}`, () =>
+  return tipsOnce(judging.bench, JSON.stringify([place, dataset]), () =>
     [...memoryTips, lighterVariant].flatMap((rule) => rule(input) ?? []),
   );
 }
