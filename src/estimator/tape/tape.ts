@@ -236,27 +236,18 @@ export class Tape {
     const tensors = outputs.map((output) => new Tensor(output.storage, output.shape, output.dtype, output));
     if (!this.tracks(recorded.inputs)) return tensors;
     const node = this.node(tensors, recorded);
-    tensors.forEach((tensor, slot) => {
-      tensor.node = node;
-      tensor.slot = slot;
-    });
+    for (const [slot, tensor] of tensors.entries()) Object.assign(tensor, { node, slot });
     return tensors;
   }
 
   private tracks(inputs: readonly Tensor[]): boolean {
-    if (!this.options.training) return false;
-    for (const input of inputs) if (input.requiresGrad) return true;
-    return false;
+    return this.options.training && inputs.some(({ requiresGrad }) => requiresGrad);
   }
 
   private node(outputs: readonly Tensor[], recorded: Operation): Node {
-    const node = new Node(recorded, outputs, {
-      at: this.now,
-      scope: this.scope,
-      region: this.region,
-      index: this.nodes.length,
-    });
-    this.nodes.push(node);
+    const { now: at, scope, region, nodes } = this;
+    const node = new Node(recorded, outputs, { at, scope, region, index: nodes.length });
+    nodes.push(node);
     return node;
   }
 
@@ -285,8 +276,8 @@ export class Tape {
   }
 
   private openRegion(inputs: readonly Tensor[], reentrant: Region['reentrant']): Region {
-    const { region, now, storages, nodes } = this;
-    return newRegion(region, { operation: now, storage: storages.length, node: nodes.length }, { inputs, reentrant });
+    const place = { operation: this.now, storage: this.storages.length, node: this.nodes.length };
+    return newRegion(this.region, place, { inputs, reentrant });
   }
 
   private inRegion<T>(region: Region, body: () => T): T {
