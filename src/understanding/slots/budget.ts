@@ -44,7 +44,7 @@ const OTHER_SIGN = /(?:[€£₩₹]|eur|gbp|jpy|hkd|欧元|英镑|日元|港币
 const LIMIT_AFTER = new RegExp(`^ ?${words('limit')}`);
 /** The number counts something else. */
 const OTHER_UNIT =
-  /^ ?(?:g(?:i?b)?(?![a-z])|mb|mib|张|卡|个(?!月)|类|x ?\d|px|像素|%|步|轮|次|epochs?|iters?|iterations?|gpus?|cards?|images?|imgs?|classes|k ?(?:iter|步)|p\b|倍|小时(?! ?\d)|天(?! ?\d)|块(?:卡|显卡|gpu|[a-z])|分钟|steps?|核|vcpu|(?:hours?|days?|months?)(?!ly)|h\b)/;
+  /^ ?(?:g(?:i?b)?(?![a-z])|mb|mib|张|卡|个(?!月)|类|x ?\d|px|像素|%|步|轮|次|epochs?|iters?|iterations?|gpus?|cards?|images?|imgs?|classes|k ?(?:iter|步)|p\b|倍|小时(?! ?\d)|天(?! ?\d)|块(?:卡|显卡|gpu|[a-z])|分钟|秒|周|个?星期|steps?|核|vcpu|(?:hours?|days?|weeks?|months?)(?!ly)|(?:min(?:ute)?s?|sec(?:ond)?s?|h)\b)/;
 const OTHER_KEY = /(?:batch|bs|size|crop|[a-z_]{3,} ?=|\dx|x|-|类|尺寸|每卡|epochs?|top) ?$/;
 
 /** "预算-5000/月": a dash instead of a colon. */

@@ -40,6 +40,23 @@ const DEADLINES: readonly { readonly pattern: RegExp; readonly hours: number }[]
       /(?:within|in (?:under|less than)?|under|less than|deadline(?: is| of)?|done in|finish(?:ed|es)? in|no more than) ?(?:an?\s|one\s)?(\d{1,3}(?:\.\d)?)? ?(?:days?)(?![a-z])/g,
     hours: 24,
   },
+  {
+    pattern: new RegExp(
+      `(?<![\\d.])(\\d{1,4}) ?分钟 ?(?:(?:之?内|以内|就|要|能){1,2} ?(?:把它)?(?:${FINISH})?|${FINISH})`,
+      'g',
+    ),
+    hours: 1 / 60,
+  },
+  {
+    pattern:
+      /(?:within|in (?:under|less than)?|under|less than|deadline(?: is| of)?|done in|finish(?:ed|es)? in|no more than) ?(\d{1,4}) ?min(?:ute)?s?(?![a-z])/g,
+    hours: 1 / 60,
+  },
+  {
+    pattern:
+      /(?:within|in (?:under|less than)?|done in|finish(?:ed|es)? in|no more than) ?(?:an?\s|one\s)?(\d{1,2})? ?weeks?(?![a-z])/g,
+    hours: 168,
+  },
   { pattern: /(?<![\d.])(\d{1,3}) ?个?(?:小时|钟头)(?:之?内|以内)/g, hours: 1 },
   { pattern: /(?<![\d.])(\d{1,3}) ?天(?:之?内|以内)/g, hours: 24 },
   { pattern: /(?:半天|half a day) ?(?:之?内)? ?(?:能|要|就)?(?:跑完|训完|搞定)/g, hours: 12 },
