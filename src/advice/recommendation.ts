@@ -72,6 +72,8 @@ export interface Fit {
   readonly notes: readonly FitNote[];
   /** Regions that sell the type, when the asked one does not. */
   readonly soldIn?: readonly string[];
+  /** What it costs in each of them. */
+  readonly pricesElsewhere?: readonly Price[];
   /** Images per optimizer step over all GPUs. */
   readonly imagesPerStep: number;
   readonly vcpu: number | null;

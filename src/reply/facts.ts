@@ -40,6 +40,8 @@ export interface PriceFacts {
   readonly card: string;
   readonly offers: readonly PriceOffer[];
   readonly hours: number | null;
+  /** The asked region, where the offers are of other ones because it has none. */
+  readonly notIn: string | null;
 }
 
 /** A recipe moved to other GPUs: micro-batch × accumulation × GPUs = total batch. */

@@ -32,7 +32,9 @@ function maximumText({ card, batch, size, neededGiB, usableGiB }: Maximum, words
 /** What named cards or instance types cost. */
 export function priceBlocks(prices: readonly PriceFacts[], words: Words): readonly Block[] {
   const verdict = prices.map((facts) => priceVerdict(facts, words)).join(words.locale === 'zh' ? '；' : '; ');
-  const items = prices.flatMap(({ offers }) => offers.slice(0, OFFERS_SHOWN).map((offer) => offerText(offer, words)));
+  const items = prices.flatMap(({ offers, notIn }) =>
+    offers.slice(0, OFFERS_SHOWN).map((offer) => offerText(offer, notIn !== null, words)),
+  );
   const [first] = prices.flatMap(({ offers }) => offers);
   return [
     { kind: 'verdict', level: 'main', text: verdict },
@@ -43,13 +45,15 @@ export function priceBlocks(prices: readonly PriceFacts[], words: Words): readon
   ];
 }
 
-function priceVerdict({ card, offers, hours }: PriceFacts, words: Words): string {
+function priceVerdict({ card, offers, hours, notIn }: PriceFacts, words: Words): string {
   const text = words.answer.price;
   const [cheapest] = offers;
   if (cheapest === undefined) return text.unknown(card);
   const price = { amount: cheapest.amountPerHour, currency: cheapest.currency };
   const cards = cheapest.gpus === 1 ? card : `${cheapest.gpus}×${card}`;
-  const base = text.verdict(cards, priceText(price, words), cheapest.instanceType);
+  const amount = priceText(price, words);
+  const placed = notIn === null ? amount : text.at(amount, cheapest.region);
+  const base = `${text.verdict(cards, placed, cheapest.instanceType)}${notIn === null ? '' : text.notIn(notIn)}`;
   if (hours !== null) {
     const total = money(cheapest.amountPerHour * hours, cheapest.currency);
     return `${base}${words.locale === 'zh' ? '，' : ', '}${text.hours(significant(hours), total)}`;
@@ -57,8 +61,9 @@ function priceVerdict({ card, offers, hours }: PriceFacts, words: Words): string
   return `${base}${words.locale === 'zh' ? '，' : ', '}${text.month(...monthAmounts(price))}`;
 }
 
-function offerText(offer: PriceOffer, words: Words): string {
-  const price = priceText({ amount: offer.amountPerHour, currency: offer.currency }, words);
+function offerText(offer: PriceOffer, elsewhere: boolean, words: Words): string {
+  const amount = priceText({ amount: offer.amountPerHour, currency: offer.currency }, words);
+  const price = elsewhere ? words.answer.price.at(amount, offer.region) : amount;
   const host = words.answer.price.host(offer.vcpu, offer.hostMemoryGiB);
   return words.answer.price.line(offer.instanceType, `${offer.gpus}×${offer.card}`, price, host);
 }

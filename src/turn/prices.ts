@@ -13,14 +13,30 @@ export function priceFacts(slots: Slots, ports: AnswerPorts): readonly PriceFact
 function pricesOf(mention: GpuMention, slots: Slots, ports: AnswerPorts): PriceFacts {
   const rows = instancesOf(mention, ports.catalog);
   const count = mention.count ?? slots.gpus;
-  const wanted = count === undefined ? rows : rows.filter(({ gpuCount }) => gpuCount === count);
-  const offers = (wanted.length > 0 ? wanted : rows).flatMap((row) => offerOf(row, slots, ports));
-  const card = mention.name ?? mention.instance ?? mention.family ?? `${mention.memoryGiB ?? '?'} GB`;
+  const counted = count === undefined ? rows : rows.filter(({ gpuCount }) => gpuCount === count);
+  const wanted = counted.length > 0 ? counted : rows;
+  const region = slots.region ?? ports.region;
+  const here = wanted.flatMap((row) => offersOf(row, [region], ports));
+  const offers = here.length > 0 ? here : wanted.flatMap((row) => offersElsewhere(row, region, ports));
   return {
-    card,
+    card: cardName(mention),
     offers: offers.sort((left, right) => perGpu(left) - perGpu(right) || left.amountPerHour - right.amountPerHour),
     hours: slots.deadlineHours ?? null,
+    notIn: here.length > 0 || offers.length === 0 ? null : region,
   };
+}
+
+function cardName({ name, instance, family, memoryGiB }: GpuMention): string {
+  if (name === undefined) return instance ?? family ?? `${memoryGiB ?? '?'} GB`;
+  return memoryGiB === undefined || /\d ?g/i.test(name) ? name : `${name} ${memoryGiB}GB`;
+}
+
+/** In the same country where it is sold there, else anywhere: prices of two currencies are not compared. */
+function offersElsewhere(row: InstanceRow, region: string, ports: AnswerPorts): readonly PriceOffer[] {
+  const regions = ports.prices().regionsOf(row.instanceType);
+  const country = `${region.split('-')[0]}-`;
+  const near = regions.filter((one) => one.startsWith(country));
+  return offersOf(row, near.length > 0 ? near : regions, ports);
 }
 
 function perGpu({ amountPerHour, gpus }: PriceOffer): number {
@@ -39,21 +55,18 @@ function instancesOf(mention: GpuMention, catalog: Catalog): readonly InstanceRo
   return rows.flatMap(({ name }) => catalog.proposable(name));
 }
 
-function offerOf(row: InstanceRow, slots: Slots, ports: AnswerPorts): readonly PriceOffer[] {
-  const quote = ports.prices().find(row.instanceType, slots.region ?? ports.region);
-  if (quote === undefined) return [];
-  return [
-    {
-      card: ports.catalog.gpuByName(row.gpu)?.label ?? row.gpu,
-      instanceType: row.instanceType,
-      gpus: row.gpuCount,
-      vcpu: row.vcpu,
-      hostMemoryGiB: row.memoryGiB,
-      amountPerHour: quote.amountPerHour,
-      currency: quote.currency,
-      region: quote.region,
-      checkedOn: quote.checkedOn,
-      observed: quote.observed,
-    },
-  ];
+function offersOf(row: InstanceRow, regions: readonly string[], ports: AnswerPorts): readonly PriceOffer[] {
+  const quotes = regions.flatMap((region) => ports.prices().find(row.instanceType, region) ?? []);
+  return quotes.map(({ amountPerHour, currency, region, checkedOn, observed }) => ({
+    card: ports.catalog.gpuByName(row.gpu)?.label ?? row.gpu,
+    instanceType: row.instanceType,
+    gpus: row.gpuCount,
+    vcpu: row.vcpu,
+    hostMemoryGiB: row.memoryGiB,
+    amountPerHour,
+    currency,
+    region,
+    checkedOn,
+    observed,
+  }));
 }

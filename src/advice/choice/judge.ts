@@ -100,9 +100,14 @@ export function judgeRental(
     tier: tierOf(row),
     status,
     notes: notesOf(scene, offer),
-    ...(status === 'not-in-region' && offer !== undefined ? { soldIn: offer.soldIn } : {}),
+    ...(status === 'not-in-region' && offer !== undefined ? elsewhere(judging, offer) : {}),
     ...(status === 'no-candidate' ? { soldCounts: soldCounts(judging, row) } : {}),
   };
+}
+
+function elsewhere({ ports, request }: Judging, { instance, soldIn }: JudgedOffer) {
+  const quotes = soldIn.flatMap((region) => ports.prices.find(instance.instanceType, region) ?? []);
+  return { soldIn, pricesElsewhere: quotes.map((quote) => priceOf(quote, request.chargeType)) };
 }
 
 function offerFields(offer: JudgedOffer) {

@@ -1,4 +1,4 @@
-import type { Change, Fit, FitStatus, Recommendation } from '../../advice/recommendation.ts';
+import type { Change, Fit, FitStatus, Price, Recommendation } from '../../advice/recommendation.ts';
 import { gibNumber, joined, money, range, significant } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block, TierLine } from '../reply.ts';
@@ -51,12 +51,15 @@ export function priceText(price: { readonly amount: number; readonly currency: '
 
 const SHOWN_REGIONS = 3;
 
-/** Where a type is sold instead: regions of the same country first. */
-export function soldInText({ soldIn = [] }: Fit, region: string, words: Words): string {
+/** Where a type is sold instead and for how much: the same country first, the cheapest first. */
+export function soldInText({ pricesElsewhere = [] }: Fit, region: string, words: Words): string {
   const country = (id: string): string => id.split('-')[0] ?? '';
-  const near = soldIn.filter((id) => country(id) === country(region));
-  const far = soldIn.filter((id) => country(id) !== country(region));
-  return joined([...near, ...far].slice(0, SHOWN_REGIONS), words.locale);
+  const isFar = (price: Price): number => Number(country(price.region) !== country(region));
+  const order = [...pricesElsewhere].sort((one, two) => isFar(one) - isFar(two) || one.amount - two.amount);
+  const texts = order
+    .slice(0, SHOWN_REGIONS)
+    .map((price) => words.answer.status.priceIn(price.region, priceText(price, words)));
+  return joined(texts, words.locale);
 }
 
 function resultText(fit: Fit, region: string, words: Words): string {

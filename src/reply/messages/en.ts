@@ -24,6 +24,7 @@ export const en = {
     overBudget: 'over budget',
     priceOnRequest: 'fits, price on request',
     notInRegion: (regions: string) => `sold in ${regions}`,
+    priceIn: (region: string, price: string) => `${region} (${price})`,
     noCandidate: (gpus: number, sold: string) =>
       `no type with ${gpus} GPU${gpus === 1 ? '' : 's'}${sold === '' ? '' : `, but ${sold}`}`,
     soldOut: 'sold out right now',
@@ -242,6 +243,8 @@ export const en = {
     line: (instance: string, gpu: string, price: string, host: string) => `${instance}: ${gpu}, ${price}${host}`,
     host: (vcpu: number, memory: number) => `, ${vcpu} vCPU ${memory} GiB`,
     verdict: (card: string, price: string, instance: string) => `${card}: from ${price} (${instance})`,
+    at: (price: string, region: string) => `${price} in ${region}`,
+    notIn: (region: string) => `, none in ${region}`,
     unknown: (card: string) => `No public price for ${card} in the catalogue: ask the console or sales`,
     month: (amount: string, subscription: string) =>
       `${amount} for 720 h pay-as-you-go, ${subscription} as subscription`,
