@@ -69,6 +69,18 @@ function refined(text: string, held: Slots): string | undefined {
   return LETTER.test(text) ? refineVariant(text, held) : undefined;
 }
 
+const SIZED_MODEL = /^(yolo(?:v8|11))[nsmlx](-seg)$/;
+/** One letter alone, "用 m", "m 的", "the l one": too little unless a size is what the held network differs by. */
+const SIZE_LETTER =
+  /^ ?(?:就|改成|换成?|用|要|选|试试|the|use|try|take|make it|switch to)? ?([nsmlx]) ?(?:的|版|型|号|吧|呢|one|size|version|model|please)* ?[?!.,]*$/;
+
+/** Another size of the held network, where its name is family, letter and task. */
+function otherSize(text: string, held: Slots): Pick<Slots, 'model'> {
+  const [, family, task] = SIZED_MODEL.exec(held.model ?? '') ?? [];
+  const [, size] = SIZE_LETTER.exec(text) ?? [];
+  return family === undefined || size === undefined ? {} : { model: `${family}${size}${task}` };
+}
+
 /** Longer messages mention libraries for other reasons. */
 const LIBRARY_SWITCH = 40;
 
@@ -87,13 +99,16 @@ function askVariant(typed: string): Ambiguity {
   return { slot: 'model', typed, candidates };
 }
 
+/** As many as every platform shows as buttons. */
+const CANDIDATES_ASKED = 5;
+
 function askAlternatives(mention: ModelMention): Ambiguity {
   const first = mention.architecture ?? mention.backbone;
   const names = [...(first === null ? [] : [first]), ...mention.alternatives];
   return {
     slot: 'model',
     typed: mention.text,
-    candidates: [...new Set(names)].slice(0, 3).map((name) => ({ label: name, say: name })),
+    candidates: [...new Set(names)].slice(0, CANDIDATES_ASKED).map((name) => ({ label: name, say: name })),
   };
 }
 
@@ -194,7 +209,7 @@ export function readModel(reading: Reading, held: Slots): ModelReading {
     const backbone =
       resized(reading.text, held) ?? withWidth(reading, {}, held).backbone ?? refined(reading.text, held);
     const asks = unsure.map(askAlternatives);
-    const library = heldLibrary(reading, held);
+    const library = { ...heldLibrary(reading, held), ...otherSize(reading.text, held) };
     return backbone === undefined
       ? { ...NOTHING, slots: library, ambiguities: asks }
       : { ...NOTHING, slots: { ...library, backbone }, typed: [backbone] };

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
+import { loadCatalog } from '../../catalog/index.ts';
 import { builtInModels } from '../../catalog/models.ts';
 import { resolveModel } from '../../catalog/resolve-model.ts';
 import { topicsOutOfScope } from '../../src/understanding/intents/scope.ts';
 import { parseModelName } from '../../src/understanding/names/find-mentions.ts';
+import { understand } from '../../src/understanding/understand.ts';
+import type { Slots } from '../../src/understanding/understanding.ts';
 
 /** How people write the sizes of YOLO segmentation, weights and configuration files included. */
 const SIZED = [
@@ -60,6 +63,32 @@ test.each(NEAREST)('%s is not known: the nearest is %s', (typed, nearest) => {
     kind: 'unknown',
     what: 'architecture',
     nearby: [nearest],
+  });
+});
+
+describe('a size that answers the question or changes the held network', () => {
+  const held = { model: 'yolov8n-seg' };
+  const read = (text: string, slots: Slots = held) =>
+    understand(text, { held: slots, asked: 'model', answered: false, lastIntent: 'size', locale: 'zh' }, loadCatalog())
+      .slots.model;
+
+  test.each([
+    ['m', 'yolov8m-seg'],
+    ['用 l', 'yolov8l-seg'],
+    ['the x one', 'yolov8x-seg'],
+    ['s 呢', 'yolov8s-seg'],
+  ])('%s', (text, model) => expect(read(text)).toBe(model));
+
+  test.each(['l', 's'])('%s alone names no size of another network', (text) => {
+    expect(read(text, { model: 'unet' })).toBeUndefined();
+  });
+
+  test('every size is offered', () => {
+    const context = { held: {}, asked: null, answered: false, lastIntent: null, locale: 'en' } as const;
+    const [ambiguity] = understand('yolov8-seg 640 batch 16', context, loadCatalog()).ambiguities;
+    expect(ambiguity?.candidates.map(({ say }) => say)).toEqual(
+      ['n', 's', 'm', 'l', 'x'].map((size) => `yolov8${size}-seg`),
+    );
   });
 });
 
