@@ -118,3 +118,12 @@ describe('no answer is a dead end', () => {
     expect(items.join('\n')).toMatch(/batch up to \d+ per GPU on A10/);
   });
 });
+
+test.each([
+  ['nnunet 2d 512x512 batch 12, budget 20 CNY/h', false],
+  ['unet 512x512 batch 12, budget 20 CNY/h', true],
+])('accumulation warns of BatchNorm only where there is one: %s', (text, warns) => {
+  const said = JSON.stringify(reply(text).blocks);
+  expect(said).toMatch(/accumulation steps/);
+  expect(/BatchNorm then sees only/.test(said)).toBe(warns);
+});

@@ -63,7 +63,7 @@ const checkpointing: TipRule = (input) => {
   return propose(input, { id: 'checkpointing', change: { gradientCheckpointing: true }, lossless: true, say });
 };
 
-/** As many images per step; BatchNorm still sees only the micro-batch. */
+/** As many images per step; BatchNorm, where there is any (its statistics are buffers), still sees only the micro-batch. */
 const accumulation: TipRule = (input) => {
   const base = baseOf(input);
   const microBatch = smallerBatches(base)[0];
@@ -73,7 +73,7 @@ const accumulation: TipRule = (input) => {
     id: 'accumulation',
     change: { batchSize: microBatch, gradientAccumulation: steps },
     lossless: true,
-    values: { microBatch, steps },
+    values: { microBatch, steps, batchNorm: input.asked.bytes.buffers > 0 ? 'yes' : 'no' },
     say: `batch ${microBatch} accumulation ${steps}`,
   });
 };

@@ -9,8 +9,8 @@ const tips = {
   amp: ({ precision }: Values) => `Mixed precision ${precision ?? 'fp16'}`,
   sdpa: () => 'Fused attention (SDPA)',
   checkpointing: () => 'Gradient checkpointing',
-  accumulation: ({ microBatch, steps }: Values) =>
-    `Micro-batch ${microBatch} × ${steps} accumulation steps; BatchNorm then sees only ${microBatch}`,
+  accumulation: ({ microBatch, steps, batchNorm }: Values) =>
+    `Micro-batch ${microBatch} × ${steps} accumulation steps${batchNorm === 'no' ? '' : `; BatchNorm then sees only ${microBatch}`}`,
   'output-stride': () => 'Output stride 16 instead of 8, slightly coarser edges',
   'smaller-crop': ({ imageHeight, imageWidth }: Values) => `Crop ${imageHeight}×${imageWidth}`,
   'frozen-backbone': () => 'Freeze the backbone, fine-tune the head only',

@@ -5,8 +5,8 @@ export const zhTips: TipMessages = {
     amp: ({ precision }) => `开混合精度 ${precision ?? 'fp16'}`,
     sdpa: () => '换融合注意力（SDPA）',
     checkpointing: () => '开梯度检查点',
-    accumulation: ({ microBatch, steps }) =>
-      `每次 ${microBatch} 张、累积 ${steps} 步；BatchNorm 就只看得到 ${microBatch} 张`,
+    accumulation: ({ microBatch, steps, batchNorm }) =>
+      `每次 ${microBatch} 张、累积 ${steps} 步${batchNorm === 'no' ? '' : `；BatchNorm 就只看得到 ${microBatch} 张`}`,
     'output-stride': () => '步长从 8 改成 16，边缘稍粗一点',
     'smaller-crop': ({ imageHeight, imageWidth }) => `裁剪改成 ${imageHeight}×${imageWidth}`,
     'frozen-backbone': () => '冻结骨干，只微调头',
