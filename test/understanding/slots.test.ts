@@ -312,6 +312,7 @@ describe('how it is trained', () => {
     ['done in 30 minutes', { deadlineHours: 0.5 }],
     ['within 90 min', { deadlineHours: 1.5 }],
     ['within 2 weeks', { deadlineHours: 336 }],
+    ['在郑州跑', { region: 'cn-zhengzhou-jva' }],
     ['上海区域，抢占式', { region: 'cn-shanghai', chargeType: 'Spot' }],
     ['包月 singapore', { region: 'ap-southeast-1', chargeType: 'PrePaid' }],
     ['us-west-1 on-demand', { region: 'us-west-1', chargeType: 'PostPaid' }],

@@ -19,6 +19,7 @@ const REGIONS: readonly (readonly [words: string, region: string])[] = [
   ['成都|chengdu', 'cn-chengdu'],
   ['南京|nanjing', 'cn-nanjing'],
   ['福州|fuzhou', 'cn-fuzhou'],
+  ['郑州|zhengzhou', 'cn-zhengzhou-jva'],
   ['武汉|wuhan(?! ?(?:university|building|land))', 'cn-wuhan-lr'],
   ['香港|hong ?kong', 'cn-hongkong'],
   ['新加坡|singapore', 'ap-southeast-1'],
