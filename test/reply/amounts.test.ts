@@ -96,6 +96,7 @@ describe('no answer is a dead end', () => {
     ['what does one A100 40G cost', /¥28\.43\/h in cn-wulanchabu.*none in cn-hangzhou/],
     ['unet 512x512 每卡4张，A100 40G 够吗', /cn-wulanchabu（¥28\.43\/时）/],
     ['unet 512x512 batch 4, is an A100 40G enough', /cn-wulanchabu \(¥28\.43\/h\)/],
+    ['在郑州 deeplabv3+ r101 769 batch 4 预算 20 元/小时', /ecs\.gn6e-c12g1\.3xlarge.*cn-wulanchabu（¥17\.77\/时）/],
     ['unet 512x512 每卡4张 用 H20 预算 20 元/小时', /放得下，需询价/],
     ['unet 512x512 batch 4 on H20, budget 20 CNY/h', /fits, price on request/],
     ['unet 512x512 每卡4张 3 张卡 预算 60 元/小时', /没有.*3.*4×A10/],

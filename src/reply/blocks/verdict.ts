@@ -46,9 +46,13 @@ export function rentText(recommendation: Recommendation, words: Words): string {
 
 const isUnpriced = (fit: Fit): boolean => fit.status === 'price-on-request';
 
-/** Nothing in the region has a price: the best type that other regions sell. */
+const lowest = ({ pricesElsewhere = [] }: Fit): number => Math.min(...pricesElsewhere.map(({ amount }) => amount));
+
+/** Nothing in the region has a price: the cheapest type that other regions sell, one that needs no change first. */
 function elsewhereText({ bests, region }: Recommendation, words: Words): string | undefined {
-  const fit = bests.find(({ status }) => status === 'not-in-region');
+  const [fit] = bests
+    .filter(({ status }) => status === 'not-in-region')
+    .sort((one, two) => one.changes.length - two.changes.length || lowest(one) - lowest(two));
   if (fit === undefined) return undefined;
   const offer = `${fit.instanceType ?? fit.gpu} (${gpuText(fit)})`;
   return words.advice.table.nothingIn(region, offer, soldInText(fit, region, words));
