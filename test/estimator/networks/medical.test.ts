@@ -2,28 +2,14 @@ import { describe, expect, test } from 'vitest';
 
 import { estimate } from '../../../src/estimator/estimate.ts';
 import { stagesFor } from '../../../src/estimator/networks/nnunet-plan.ts';
+import { exactToTheByte } from '../byte-exact.ts';
 import { scoreRows, truthRows, workloadOf } from '../truth.ts';
 
 const rows = truthRows('own-medical');
 const scored = scoreRows(rows);
 
 describe('nnU-Net, MONAI and U²-Net', () => {
-  test.each([
-    'parameters',
-    'trainableParameters',
-    'buffers',
-    'base',
-    'saved',
-    'peakForward',
-    'peakBackward',
-    'peakStep',
-    'allocatedPeak',
-    'forwardMacs',
-  ])('%s is exact to the byte on every row', (figure) => {
-    const of = scored.filter((one) => one.figure === figure);
-    expect(of.length).toBeGreaterThan(30);
-    expect(of.filter(({ error }) => error > 0).map(({ row, signed }) => [row.id, signed])).toEqual([]);
-  });
+  exactToTheByte(scored, 30);
 
   test.each([
     ['monai AttentionUnet', 7],

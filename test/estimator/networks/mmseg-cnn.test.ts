@@ -2,27 +2,13 @@ import { describe, expect, test } from 'vitest';
 
 import { estimate } from '../../../src/estimator/estimate.ts';
 import { trace } from '../../../src/estimator/trace.ts';
+import { exactToTheByte } from '../byte-exact.ts';
 import { scoreRows, truthRows, workloadOf } from '../truth.ts';
 
 const scored = scoreRows(truthRows('own-mmseg-cnn'));
 
 describe('convolutional networks of MMSegmentation beyond the given traces', () => {
-  test.each([
-    'parameters',
-    'trainableParameters',
-    'buffers',
-    'base',
-    'saved',
-    'peakForward',
-    'peakBackward',
-    'peakStep',
-    'allocatedPeak',
-    'forwardMacs',
-  ])('%s is exact to the byte on every row', (figure) => {
-    const rows = scored.filter((one) => one.figure === figure);
-    expect(rows.length).toBeGreaterThan(60);
-    expect(rows.filter(({ error }) => error > 0).map(({ row, signed }) => [row.id, signed])).toEqual([]);
-  });
+  exactToTheByte(scored, 60);
 });
 
 test('every official convolutional config has its exact parameters and buffers', () => {

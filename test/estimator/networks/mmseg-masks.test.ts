@@ -1,30 +1,14 @@
 import { describe, expect, test } from 'vitest';
 
 import { estimate } from '../../../src/estimator/estimate.ts';
+import { exactToTheByte } from '../byte-exact.ts';
 import { scoreRows, truthRows, workloadOf } from '../truth.ts';
-
-const FIGURES = [
-  'parameters',
-  'trainableParameters',
-  'buffers',
-  'base',
-  'saved',
-  'peakForward',
-  'peakBackward',
-  'peakStep',
-  'allocatedPeak',
-  'forwardMacs',
-];
 
 const given = truthRows('traces-mmseg').filter(({ family }) => /Mask2Former|MaskFormer|SemanticFPN/.test(family));
 const scored = scoreRows([...given, ...truthRows('own-mmseg-masks')]);
 
 describe('mask classifiers, PoolFormer, Twins and MAE of MMSegmentation', () => {
-  test.each(FIGURES)('%s is exact to the byte on every row', (figure) => {
-    const rows = scored.filter((one) => one.figure === figure);
-    expect(rows.length).toBeGreaterThan(35);
-    expect(rows.filter(({ error }) => error > 0).map(({ row, signed }) => [row.id, signed])).toEqual([]);
-  });
+  exactToTheByte(scored, 35);
 });
 
 describe('objects in the images', () => {

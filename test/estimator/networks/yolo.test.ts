@@ -1,28 +1,14 @@
 import { describe, expect, test } from 'vitest';
 
 import { estimate } from '../../../src/estimator/estimate.ts';
+import { exactToTheByte } from '../byte-exact.ts';
 import { scoreRows, truthRows, workloadOf } from '../truth.ts';
 
 const rows = truthRows('own-ultralytics');
 const scored = scoreRows(rows);
 
 describe('YOLOv8-seg and YOLO11-seg of ultralytics', () => {
-  test.each([
-    'parameters',
-    'trainableParameters',
-    'buffers',
-    'base',
-    'saved',
-    'peakForward',
-    'peakBackward',
-    'peakStep',
-    'allocatedPeak',
-    'forwardMacs',
-  ])('%s is exact to the byte on every row', (figure) => {
-    const figures = scored.filter((one) => one.figure === figure);
-    expect(figures.length).toBeGreaterThan(15);
-    expect(figures.filter(({ error }) => error > 0).map(({ row, signed }) => [row.id, signed])).toEqual([]);
-  });
+  exactToTheByte(scored, 15);
 
   test('every size of both generations was traced', () => {
     const traced = new Set(rows.map((row) => row.input['model']));
