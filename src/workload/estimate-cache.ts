@@ -1,4 +1,5 @@
 import type { Estimate } from '../estimator/estimate-result.ts';
+import { LeastRecent } from '../estimator/least-recent.ts';
 import type { Workload } from '../estimator/workload.ts';
 
 /** Estimates kept; a conversation with its what-ifs and tips asks for some dozens. */
@@ -9,19 +10,13 @@ export function cacheEstimates(
   estimate: (workload: Workload) => Estimate,
   capacity: number = DEFAULT_CAPACITY,
 ): (workload: Workload) => Estimate {
-  const known = new Map<string, Estimate>();
+  const known = new LeastRecent<string, Estimate>(capacity);
   return (workload) => {
     const key = JSON.stringify(workload);
     const before = known.get(key);
-    if (before !== undefined) {
-      known.delete(key);
-      known.set(key, before);
-      return before;
-    }
+    if (before !== undefined) return before;
     const made = estimate(workload);
     known.set(key, made);
-    const [oldest] = known.size > capacity ? known.keys() : [];
-    if (oldest !== undefined) known.delete(oldest);
     return made;
   };
 }
