@@ -4,7 +4,8 @@ const text = z.string().min(1);
 const day = z.string().regex(/^\d{4}-\d{2}-\d{2}$/);
 const optionValue = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.number()).readonly()]);
 const optionValues = z.record(z.string(), optionValue);
-const implementation = z.enum([
+/** Libraries that the estimator knows networks of (`Implementation`). */
+export const implementationSchema = z.enum([
   'mmseg',
   'smp',
   'torchvision',
@@ -19,7 +20,7 @@ const implementation = z.enum([
 
 /** One network of one library: what it may be built with, and what a run of it usually looks like. */
 const modelRowSchema = z.strictObject({
-  implementation,
+  implementation: implementationSchema,
   architecture: text,
   /** Order among the libraries for the plain name; 0 is meant when the words do not decide. */
   rank: z.number().int().nonnegative(),
@@ -49,7 +50,7 @@ const modelRowSchema = z.strictObject({
 
 /** What a recipe sets beside what its name says: a variant of a row. */
 const recipeSchema = z.strictObject({
-  implementation,
+  implementation: implementationSchema,
   /** A trailing `*` matches any ending. */
   architecture: text,
   when: z.strictObject({
@@ -80,7 +81,7 @@ export const modelsFileSchema = z.strictObject({
   /** Combinations that a library refuses. */
   refused: z.array(
     z.strictObject({
-      implementation,
+      implementation: implementationSchema,
       architectures: z.array(text),
       backbones: z.array(text),
       reason: text,
@@ -96,7 +97,7 @@ export const modelsFileSchema = z.strictObject({
 const nameMeaning = z.strictObject({
   architecture: text.optional(),
   backbone: text.optional(),
-  implementation: implementation.optional(),
+  implementation: implementationSchema.optional(),
   options: optionValues.optional(),
   weak: z.boolean().optional(),
   partner: z.enum(['beside', 'near']).optional(),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
 import type { RecentEstimate } from '../../adapters/adapter.ts';
+import { implementationSchema } from '../../catalog/model-schema.ts';
 import type { Comparison, MeasurementRecord } from '../advice/measurement.ts';
 import { slotsSchema } from '../dialog/state-schema.ts';
 import type { Estimate } from '../estimator/estimate-result.ts';
@@ -68,21 +69,9 @@ export async function listRecent(store: StateStore, userId: string, limit: numbe
   return entries.flatMap(({ value }) => recent.safeParse(value).data ?? []);
 }
 
-const implementation = z.enum([
-  'mmseg',
-  'smp',
-  'torchvision',
-  'transformers',
-  'detectron2',
-  'mmdetection',
-  'ultralytics',
-  'milesial',
-  'monai',
-  'original',
-]);
 const optionValue = z.union([z.string(), z.number(), z.boolean(), z.null(), z.array(z.number())]);
 const model = z.object({
-  implementation,
+  implementation: implementationSchema,
   architecture: z.string(),
   backbone: z.string().nullable(),
   options: z.record(z.string(), optionValue),

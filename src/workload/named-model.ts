@@ -1,3 +1,4 @@
+import { implementationSchema } from '../../catalog/model-schema.ts';
 import { builtInModels, type ModelSpec } from '../../catalog/models.ts';
 import { type ModelDefaults, type Resolution, resolveModel } from '../../catalog/resolve-model.ts';
 import { AppError } from '../errors.ts';
@@ -22,19 +23,6 @@ export interface NamedModel {
   readonly alternatives: readonly ModelSpec[];
   readonly assumed: readonly string[];
 }
-
-const IMPLEMENTATIONS: readonly Implementation[] = [
-  'mmseg',
-  'smp',
-  'torchvision',
-  'transformers',
-  'detectron2',
-  'mmdetection',
-  'ultralytics',
-  'milesial',
-  'monai',
-  'original',
-];
 
 /** Other ways to write a library. */
 const LIBRARY_NAMES: Readonly<Record<string, Implementation>> = {
@@ -83,9 +71,11 @@ export function variantOf({ implementation, architecture }: ModelSpec, backbone:
 function libraryOf(text: string | null | undefined): Implementation | undefined {
   if (text == null) return undefined;
   const name = text.trim().toLowerCase();
-  const library = LIBRARY_NAMES[name] ?? IMPLEMENTATIONS.find((known) => known === name);
+  const library = LIBRARY_NAMES[name] ?? implementationSchema.options.find((known) => known === name);
   if (library === undefined) {
-    throw new AppError('unknown-model', `no library called ${name}`, { details: { name, nearest: IMPLEMENTATIONS } });
+    throw new AppError('unknown-model', `no library called ${name}`, {
+      details: { name, nearest: implementationSchema.options },
+    });
   }
   return library;
 }
