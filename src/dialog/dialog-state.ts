@@ -19,12 +19,14 @@ export interface DialogState {
   readonly estimateCode: string | null;
   /** Figures of the failure that was pasted, until its workload is known and answered. */
   readonly failure?: Artifact;
+  /** A mention that the person was asked about and that is still open. */
+  readonly choice?: Ambiguity;
 }
 
 /** The rule's decision for one turn; the dialog decides, it never computes. */
 export type DialogAction =
   | { readonly kind: 'ElicitSlot'; readonly slot: SlotName; readonly attempt: number }
-  | { readonly kind: 'ConfirmSlot'; readonly ambiguity: Ambiguity }
+  | { readonly kind: 'ConfirmSlot'; readonly ambiguity: Ambiguity; readonly attempt: number }
   | { readonly kind: 'Answer'; readonly intent: Intent }
   | { readonly kind: 'Help' }
   | { readonly kind: 'Greet' }

@@ -32,7 +32,7 @@ function chooseAction(before: DialogState, state: DialogState, understanding: Un
   const refused = outOfScope.find((topic) => NOT_ESTIMATED.has(topic));
   if (refused !== undefined) return { kind: 'Decline', topic: refused };
   const [ambiguity] = ambiguities;
-  if (ambiguity !== undefined) return { kind: 'ConfirmSlot', ambiguity };
+  if (ambiguity !== undefined) return { kind: 'ConfirmSlot', ambiguity, attempt: 1 };
   const followUp = followUpAction(before, state, understanding);
   if (followUp !== null) return followUp;
   const asking = before.asked !== null && outOfScope.length === 0;
@@ -45,6 +45,11 @@ function chooseAction(before: DialogState, state: DialogState, understanding: Un
 function answerOrAsk(before: DialogState, state: DialogState, understanding: Understanding): DialogAction {
   const intent = intentOfTurn(state, understanding);
   if (answersWithoutWorkload(intent, state, understanding)) return { kind: 'Answer', intent };
+  const { choice } = state;
+  if (choice !== undefined) {
+    const again = before.choice === choice && before.asked === choice.slot;
+    return { kind: 'ConfirmSlot', ambiguity: choice, attempt: again ? before.attempts + 1 : 1 };
+  }
   const slot = nextMissing(before, state, intent);
   if (slot === null || passesOverBudget(before, slot, understanding)) return { kind: 'Answer', intent };
   const progressed = Object.keys(understanding.slots).length > 0 || understanding.changes.length > 0;
@@ -128,7 +133,7 @@ function afterAction(
     case 'ElicitSlot':
       return { ...state, asked: action.slot, attempts: action.attempt };
     case 'ConfirmSlot':
-      return { ...state, asked: action.ambiguity.slot, attempts: 1 };
+      return { ...state, asked: action.ambiguity.slot, attempts: action.attempt, choice: action.ambiguity };
     case 'Answer':
       return afterAnswer(before, state, { intent: action.intent, understanding });
     default:
@@ -147,7 +152,8 @@ function afterAnswer(
     if (missing !== null) return { ...state, asked: missing, attempts: 1 };
   }
   const aside = intent === 'price' || isOnlyBelief(understanding);
-  if (aside && before.asked !== null && !isFilled(state.slots, before.asked)) {
+  const open = state.choice !== undefined || (before.asked !== null && !isFilled(state.slots, before.asked));
+  if (aside && before.asked !== null && open) {
     return { ...state, asked: before.asked, attempts: before.attempts };
   }
   const complete = !aside && state.slots.model !== undefined;

@@ -1,5 +1,5 @@
 import type { Locale } from '../message.ts';
-import type { Intent, SlotName, Slots, Understanding } from '../understanding/understanding.ts';
+import type { Ambiguity, Intent, SlotName, Slots, Understanding } from '../understanding/understanding.ts';
 import type { DialogState } from './dialog-state.ts';
 import { applyChanges, mergeSlots } from './slots.ts';
 
@@ -42,7 +42,7 @@ export function reduceDialog(state: DialogState, understanding: Understanding): 
     case 'undo':
       return undo(heard);
     default:
-      return merge(understanding.startsAfresh ? startAfresh(heard) : heard, understanding);
+      return merge(understanding.startsAfresh ? startAfresh(heard) : settled(heard, understanding), understanding);
   }
 }
 
@@ -58,6 +58,22 @@ function merge(state: DialogState, understanding: Understanding): DialogState {
     history: changed ? remember(state) : state.history,
     ...failureIn(understanding),
   };
+}
+
+/** Whether a message settles what it was asked to choose from. */
+function isChosen(choice: Ambiguity, state: DialogState, { slots, changes, acceptsDefault }: Understanding): boolean {
+  // a size without its family ("b5") may turn out to be a backbone's
+  const backbone = choice.slot === 'model' && state.slots.model === undefined && slots.backbone !== undefined;
+  const open = acceptsDefault && choice.slot === 'budget';
+  return slots[choice.slot] !== undefined || backbone || open || changes.some(({ slot }) => slot === choice.slot);
+}
+
+function settled(state: DialogState, understanding: Understanding): DialogState {
+  return state.choice !== undefined && isChosen(state.choice, state, understanding) ? withoutChoice(state) : state;
+}
+
+function withoutChoice({ choice: _settled, ...state }: DialogState): DialogState {
+  return state;
 }
 
 /** A failure waits for its workload; once answered, only a new one is about it again. */
@@ -102,7 +118,7 @@ function startAfresh(state: DialogState): DialogState {
 function undo(state: DialogState): DialogState {
   const previous = state.history.at(-1);
   if (previous === undefined) return state;
-  return { ...state, slots: previous, history: state.history.slice(0, -1), asked: null, attempts: 0 };
+  return { ...withoutChoice(state), slots: previous, history: state.history.slice(0, -1), asked: null, attempts: 0 };
 }
 
 function remember(state: DialogState): readonly Slots[] {

@@ -108,6 +108,12 @@ const failure = z.object({
   reservedUnallocatedGiB: amount,
 });
 
+const choice = z.object({
+  slot: slotName,
+  typed: z.string(),
+  candidates: z.array(z.object({ label: z.string(), say: z.string() })),
+});
+
 const state = z.object({
   schema: z.literal(1),
   locale: z.enum(['zh', 'en']),
@@ -120,6 +126,7 @@ const state = z.object({
   history: z.array(slots),
   estimateCode: z.string().nullable(),
   failure: optional(failure),
+  choice: optional(choice),
 });
 
 /** Slots as stored; its type is checked against the contract by the functions below. */

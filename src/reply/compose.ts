@@ -154,7 +154,7 @@ function shown(blocks: readonly Block[]): readonly Block[] {
 /** Corrections, limits of the product, and the question that is still open. */
 function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Block[]; pending: readonly Block[] } {
   const { action, state, understanding } = turn;
-  const { aside, unknownGpuAside, unsupported, resume } = words.dialog;
+  const { aside, unknownGpuAside, unsupported, resume, leftOpen } = words.dialog;
   const corrections = (facts.beliefs ?? []).flatMap((belief) => correction(belief, words));
   const limits = action.kind === 'Decline' ? [] : understanding.outOfScope.flatMap((topic) => lookUp(aside, topic));
   const unknown = (facts.unknownGpus ?? []).map((name) => unknownGpuAside(name));
@@ -163,10 +163,11 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
   const open =
     action.kind !== 'ElicitSlot' && action.kind !== 'ConfirmSlot' && facts.problem === undefined ? state.asked : null;
   const pending = open === null ? [] : [resume(questionText(open, 1, words))];
+  const taken = understanding.leftOpen === null ? [] : [leftOpen(understanding.leftOpen)];
   const paragraphs = (texts: readonly string[]): readonly Block[] =>
     texts.map((text) => ({ kind: 'text', level: 'main', text }));
   return {
-    remarks: paragraphs([...corrections, ...unknown, ...missing, ...shared, ...limits]),
+    remarks: paragraphs([...taken, ...corrections, ...unknown, ...missing, ...shared, ...limits]),
     pending: paragraphs(pending),
   };
 }

@@ -47,8 +47,15 @@ function isAsked(slot: string, words: Words): slot is keyof Words['dialog']['ask
 /** A mention that could be one of a few things, as buttons. */
 export function confirmation(action: Extract<DialogAction, { kind: 'ConfirmSlot' }>, words: Words): Part {
   const { typed, candidates } = action.ambiguity;
-  const names = candidates.map(({ label }) => label).join(words.dialog.or);
-  return { blocks: [verdict(words.dialog.confirm(typed, names))], choices: candidates };
+  const labels = candidates.map(({ label }) => label);
+  const [first = typed] = labels;
+  const [reason, examples, fallback] = words.dialog.confirm;
+  // a sum has no first reading that could stand for it
+  const offers = action.attempt > 2 && action.ambiguity.slot !== 'budget';
+  const text = offers
+    ? fallback(typed, first)
+    : (action.attempt <= 1 ? reason : examples)(typed, labels.join(words.dialog.or));
+  return { blocks: [verdict(text)], choices: candidates };
 }
 
 export function help(words: Words): Part {

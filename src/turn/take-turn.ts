@@ -6,7 +6,7 @@ import { composeReply } from '../reply/compose.ts';
 import type { Facts } from '../reply/facts.ts';
 import type { Reply } from '../reply/reply.ts';
 import { understand } from '../understanding/understand.ts';
-import type { SlotName, Understanding } from '../understanding/understanding.ts';
+import type { SlotName, Understanding, UnderstandingContext } from '../understanding/understanding.ts';
 import { gatherFacts } from './facts.ts';
 import type { AnswerPorts } from './ports.ts';
 
@@ -22,8 +22,7 @@ export interface DecidedTurn {
 
 /** Understand → decide → compute. Pure: the caller stores the state. */
 export function decideTurn(before: DialogState, text: string, ports: AnswerPorts): DecidedTurn {
-  const { slots: held, asked, answered, intent: lastIntent, locale } = before;
-  const understanding = understand(text, { held, asked, answered, lastIntent, locale }, ports.catalog);
+  const understanding = understand(text, heardIn(before), ports.catalog);
   const turn = takeTurn(before, understanding);
   const facts = gatherFacts(before, turn, ports);
   const state = afterFacts(before, turn.state, facts);
@@ -31,6 +30,16 @@ export function decideTurn(before: DialogState, text: string, ports: AnswerPorts
   const compose = (estimateCode: string | null): Reply =>
     composeReply({ turn: { ...turn, state }, facts, estimateCode });
   return { state, understanding, facts, compose, isEstimate };
+}
+
+/** On the third try a question names its default. */
+const OFFER = 3;
+
+/** What a message is read beside. */
+export function heardIn(state: DialogState): UnderstandingContext {
+  const { slots: held, asked, answered, intent: lastIntent, locale, attempts, choice } = state;
+  const open = { offered: asked !== null && attempts >= OFFER, ...(choice === undefined ? {} : { choice }) };
+  return { held, asked, answered, lastIntent, locale, ...open };
 }
 
 /** A turn of a conversation that nobody stores. */

@@ -3,6 +3,7 @@ import { findAmbiguities } from './ambiguities.ts';
 import { type ArtifactReading, readArtifacts } from './artifacts/artifacts.ts';
 import { eraseNoise } from './artifacts/noise.ts';
 import { readBare } from './bare.ts';
+import { agrees, chosenFrom } from './choice.ts';
 import { type GpuReading, readGpuMentions } from './gpu-mention.ts';
 import { findBeliefs } from './intents/beliefs.ts';
 import { relativeChanges } from './intents/changes.ts';
@@ -192,7 +193,14 @@ function leavesBudgetOpen(text: string): boolean {
  * budget, a size for a held backbone) comes back whole.
  */
 export function understand(message: string, context: UnderstandingContext, catalog: Catalog): Understanding {
-  const reading = startReading(normalize(message));
+  const normal = normalize(message);
+  const chosen = chosenFrom(normal.text, context);
+  if (chosen !== null) {
+    const { choice: _settled, ...rest } = context;
+    const locale = localeOf(normal.text, context.locale);
+    return { ...understand(chosen.say, rest, catalog), locale, leftOpen: chosen.leftOpen };
+  }
+  const reading = startReading(normal);
   const vocabulary = vocabularyOf(catalog);
   const parts = readParts(reading, context, vocabulary);
   const { artifacts, model, cards, changes, said, slots } = parts;
@@ -200,7 +208,9 @@ export function understand(message: string, context: UnderstandingContext, catal
   const acceptsDefault =
     context.asked !== null &&
     slots[context.asked] === undefined &&
-    (says('acceptsDefault', words) || (context.asked === 'budget' && leavesBudgetOpen(words)));
+    (says('acceptsDefault', words) ||
+      (context.offered === true && agrees(words)) ||
+      (context.asked === 'budget' && leavesBudgetOpen(words)));
   const startsAfresh = isAfresh(words, said, context);
   const command = commandOf(words, said);
   const locale = localeOf(words, context.locale);
@@ -241,6 +251,7 @@ export function understand(message: string, context: UnderstandingContext, catal
     beliefs,
     outOfScope,
     acceptsDefault,
+    leftOpen: null,
     startsAfresh,
     measured: artifacts.measured,
     compare: compareNames(parts, words),

@@ -154,6 +154,8 @@ export interface Understanding {
   readonly outOfScope: readonly string[];
   /** "不知道 / 随便 / default": take the default for what was asked. */
   readonly acceptsDefault: boolean;
+  /** Label of the candidate that was taken because the person left the choice open. */
+  readonly leftOpen: string | null;
   /** "a whole new request" in an old thread. */
   readonly startsAfresh: boolean;
   /** Measured figures told after an answer (`measurement` intent). */
@@ -181,4 +183,8 @@ export interface UnderstandingContext {
   readonly answered: boolean;
   readonly lastIntent: Intent | null;
   readonly locale: Locale;
+  /** What the bot asked to choose from in its last turn. */
+  readonly choice?: Ambiguity;
+  /** The bot named a default and asked whether it is all right: a yes takes it. */
+  readonly offered?: boolean;
 }

@@ -2,6 +2,7 @@ import { type Catalog, loadCatalog } from '../../catalog/index.ts';
 import type { DialogState } from '../../src/dialog/dialog-state.ts';
 import { takeTurn } from '../../src/dialog/policy.ts';
 import { initialState } from '../../src/dialog/reduce.ts';
+import { heardIn } from '../../src/turn/take-turn.ts';
 import { understand } from '../../src/understanding/understand.ts';
 import type { Intent, Slots, Understanding } from '../../src/understanding/understanding.ts';
 
@@ -21,17 +22,7 @@ export function testCatalog(): Catalog {
 }
 
 export function hear(state: DialogState, user: string): { readonly state: DialogState; readonly heard: TurnHeard } {
-  const understanding = understand(
-    user,
-    {
-      held: state.slots,
-      asked: state.asked,
-      answered: state.answered,
-      lastIntent: state.intent,
-      locale: state.locale,
-    },
-    testCatalog(),
-  );
+  const understanding = understand(user, heardIn(state), testCatalog());
   const turn = takeTurn(state, understanding);
   return {
     state: turn.state,

@@ -12,6 +12,7 @@ const nothing: Understanding = {
   beliefs: [],
   outOfScope: [],
   acceptsDefault: false,
+  leftOpen: null,
   startsAfresh: false,
   measured: null,
   compare: [],

@@ -178,7 +178,7 @@ describe('asides', () => {
       candidates: [{ label: 'SegFormer B5', say: 'segformer b5' }],
     } as const;
     const { action, last } = talk({ ambiguities: [ambiguity] });
-    expect(action).toEqual({ kind: 'ConfirmSlot', ambiguity });
+    expect(action).toEqual({ kind: 'ConfirmSlot', ambiguity, attempt: 1 });
     expect(last.state.asked).toBe('model');
   });
 });

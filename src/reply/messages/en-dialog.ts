@@ -3,6 +3,7 @@ import type { ErrorCode } from '../../errors.ts';
 /** What a question says on the first, second and third try: reason, examples, default. */
 export type Attempts = readonly [string, string, string];
 
+type Sentence = (typed: string, names: string) => string;
 type ErrorSentence = (details: Readonly<Record<string, string>>) => string;
 
 const errors: Readonly<Record<ErrorCode, ErrorSentence>> = {
@@ -81,7 +82,13 @@ export const enDialog = {
   },
   memoryFirst: (verdict: string) => `${verdict}.`,
   resume: (question: string) => `To go on: ${question}`,
-  confirm: (typed: string, candidates: string) => `By "${typed}", do you mean ${candidates}?`,
+  confirm: [
+    (typed: string, candidates: string) => `By "${typed}", do you mean ${candidates}?`,
+    (typed: string, candidates: string) =>
+      `"${typed}" is still open, and memory differs a lot: ${candidates}? Reply with the name, or "the first".`,
+    (typed: string, first: string) => `Unless you say otherwise I take ${first} for "${typed}". All right?`,
+  ] satisfies readonly [Sentence, Sentence, Sentence],
+  leftOpen: (taken: string) => `Taking ${taken}; say so if it is another one.`,
   or: ' or ',
   share: (total: number, gpus: number, each: string) => `Total batch ${total} on ${gpus} GPUs is ${each} per GPU.`,
 

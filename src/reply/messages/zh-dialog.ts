@@ -68,7 +68,12 @@ export const zhDialog: DialogMessages = {
   },
   memoryFirst: (verdict) => `${verdict}。`,
   resume: (question) => `接下来：${question}`,
-  confirm: (typed, candidates) => `"${typed}"是指 ${candidates}？`,
+  confirm: [
+    (typed, candidates) => `"${typed}"是指 ${candidates}？`,
+    (typed, candidates) => `还没定下"${typed}"是哪一个，显存差得多：${candidates}？回复名字，或者"第一个"。`,
+    (typed, first) => `不说的话"${typed}"按 ${first} 算，行吗？`,
+  ],
+  leftOpen: (taken) => `按 ${taken} 算；不是它就说一声。`,
   or: ' 还是 ',
   share: (total, gpus, each) => `总 batch ${total} 分到 ${gpus} 张卡，每卡 ${each} 张。`,
 
