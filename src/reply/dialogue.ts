@@ -54,8 +54,13 @@ export function confirmation(action: Extract<DialogAction, { kind: 'ConfirmSlot'
   const offers = action.attempt > 2 && action.ambiguity.slot !== 'budget';
   const text = offers
     ? fallback(typed, first)
-    : (action.attempt <= 1 ? reason : examples)(typed, labels.join(words.dialog.or));
+    : (action.attempt <= 1 ? reason : examples)(typed, alternatives(labels, words));
   return { blocks: [verdict(text)], choices: candidates };
+}
+
+function alternatives(labels: readonly string[], words: Words): string {
+  const comma = words.locale === 'zh' ? '、' : ', ';
+  return [labels.slice(0, -1).join(comma), ...labels.slice(-1)].filter((part) => part !== '').join(words.dialog.or);
 }
 
 export function help(words: Words): Part {

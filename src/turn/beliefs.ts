@@ -32,6 +32,7 @@ function factFor(id: BeliefId, catalog: Catalog): Belief | undefined {
   if (id === 'ram-adds-to-vram') return RAM;
   const [kind, name = ''] = id.split(':');
   if (kind === 'family') return knownFact(name) ?? familyFact(name, catalog);
+  if (kind === 'right') return familyFact(name, catalog, 'family-is-so');
   if (kind === 'instance') return knownFact(name) ?? instanceFact(name, catalog);
   return beliefs.find((belief) => belief.id === (FACT_OF[id] ?? id));
 }
@@ -50,12 +51,13 @@ const RAM: Belief = {
   checkedOn: '2026-11-30',
 };
 
-function familyFact(family: string, catalog: Catalog): Belief {
+function familyFact(family: string, catalog: Catalog, id = 'family-is'): Belief {
   const row = catalog.instances.find((instance) => instance.family === family);
   if (row === undefined) return fact('family-unknown', { family }, '2026-11-30');
   const memory = row.gpuMemoryGB === null ? '' : ` ${row.gpuMemoryGB} GB`;
-  const gpu = `${row.gpu}${row.gpu.includes('GB') ? '' : memory}`;
-  return fact('family-is', { family, gpu }, row.checkedOn);
+  const name = row.gpu.replace(/^NVIDIA /, '').replace(/(\d)GB/, '$1 GB');
+  const gpu = `${name}${name.includes('GB') ? '' : memory}`;
+  return fact(id, { family, gpu }, row.checkedOn);
 }
 
 function instanceFact(instanceType: string, catalog: Catalog): Belief {

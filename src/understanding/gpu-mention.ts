@@ -190,15 +190,20 @@ function instances(reading: Reading): readonly GpuSpan[] {
   return [...types, ...families];
 }
 
+const CLAIM_REACH = 18;
+const SAID_OF =
+  /^[\s,]*(?:里面?|卡|实例|机器)?\s*(?:应该|不|就|好像|都)?(?:是|=|用的?是?|is|are|has|have|means|comes? with|carr(?:y|ies)|uses?|带|配)/;
+/** "is gn6i a T4", "does gn7i have A10s" */
+const ASKED_OF = /^ ?(?:an?|the|have|use|carry|come with|based on|made of)? ?(?:an? )?(?:nvidia )?$/;
+const ASKS_OF = /(?:^|[\s,.])(?:is|are|does|do|has) (?:the |an? |ecs\.)?$/;
+
 /** "gn6v 是 P100": a claim about a family names its card, it does not choose one. */
 function isClaim(reading: Reading, span: Span, families: readonly GpuSpan[]): boolean {
   return families.some((family) => {
     const between = reading.text.slice(family.end, span.start);
-    return (
-      family.end <= span.start &&
-      between.length <= 18 &&
-      /^[\s,]*(?:里面?|卡|实例|机器)?\s*(?:应该|不|就|好像|都)?(?:是|=|用的?是?|is|are|has|means|带|配|=)/.test(between)
-    );
+    if (family.end > span.start || between.length > CLAIM_REACH) return false;
+    const asked = ASKS_OF.test(before(reading.text, family.start)) && ASKED_OF.test(between);
+    return asked || SAID_OF.test(between);
   });
 }
 

@@ -21,7 +21,7 @@ import { readDataset, readPlace } from './slots/place.ts';
 import { readSchedule } from './slots/schedule.ts';
 import { readSize } from './slots/size.ts';
 import { readTraining } from './slots/training.ts';
-import type { SlotChange, Slots, Understanding, UnderstandingContext } from './understanding.ts';
+import type { BeliefId, SlotChange, Slots, Understanding, UnderstandingContext } from './understanding.ts';
 import { type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
 type Batch = Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'>;
@@ -187,6 +187,23 @@ function leavesBudgetOpen(text: string): boolean {
   return says('cheapest', text) || NO_BUDGET.test(text);
 }
 
+const ABOUT_CARDS: ReadonlySet<string> = new Set(['gpu', 'precision', 'owned']);
+const LACKS = /没有|不支持|缺|(?:has|have) no|lacks?|(?:doesn'?t|don'?t|does not|do not) (?:have|support)/;
+
+/** Facts about cards are claimed or asked for, and nothing is said of a run. */
+function claimsOnly(text: string, beliefs: readonly BeliefId[], slots: Slots): boolean {
+  const ofFamily = beliefs.some((id) => /^(?:family|right):/.test(id));
+  return (
+    (ofFamily || (beliefs.includes('no-bf16') && LACKS.test(text))) &&
+    Object.keys(slots).every((name) => ABOUT_CARDS.has(name))
+  );
+}
+
+/** A claim changes no setting, and no card that was chosen before. */
+function besideClaim({ gpu }: Slots, { held }: UnderstandingContext): Slots {
+  return gpu === undefined || held.gpu !== undefined ? {} : { gpu };
+}
+
 /**
  * Reads one message beside what is already held. Pure; never throws; linear in the message.
  * `slots` are those of this message: absent ones were not said. A value that completes a held one (a period for a held
@@ -203,8 +220,21 @@ export function understand(message: string, context: UnderstandingContext, catal
   const reading = startReading(normal);
   const vocabulary = vocabularyOf(catalog);
   const parts = readParts(reading, context, vocabulary);
-  const { artifacts, model, cards, changes, said, slots } = parts;
+  const { artifacts, model, cards, changes } = parts;
   const words = artifacts.artifact === null ? reading.text : parts.words;
+  const beliefs = findBeliefs(
+    {
+      text: reading.text,
+      ...cards,
+      vocabulary,
+      cardMemoryGB: (family) => memoryOfFamily(catalog, family),
+      instanceExists: (type) => catalog.instance(type) !== undefined,
+    },
+    parts.said,
+  );
+  const claims = claimsOnly(reading.text, beliefs, parts.slots);
+  const said = claims ? besideClaim(parts.said, context) : parts.said;
+  const slots = claims ? besideClaim(parts.slots, context) : parts.slots;
   const acceptsDefault =
     context.asked !== null &&
     slots[context.asked] === undefined &&
@@ -215,16 +245,6 @@ export function understand(message: string, context: UnderstandingContext, catal
   const command = commandOf(words, said);
   const locale = localeOf(words, context.locale);
   const outOfScope = topicsOutOfScope(reading.text);
-  const beliefs = findBeliefs(
-    {
-      text: reading.text,
-      ...cards,
-      vocabulary,
-      cardMemoryGB: (family) => memoryOfFamily(catalog, family),
-      instanceExists: (type) => catalog.instance(type) !== undefined,
-    },
-    said,
-  );
   const intents = decideIntents({
     text: words,
     context,

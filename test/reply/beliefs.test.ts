@@ -48,10 +48,20 @@ describe('a claim that is wrong is put right, with its date', () => {
     expect([price('ecs.gn6i-c4g1.xlarge'), price('ecs.gn7i-c8g1.2xlarge')]).toEqual(['11.63', '9.53']);
   });
 
-  test.each(['gn7i 是 A10 吧', 'Is gn6i a T4?', 'gn8v is H20, right?'])(
-    'a right one is not contradicted: %s',
-    (text) => {
-      expect(reply(text).beliefs).toEqual([]);
-    },
-  );
+  test.each([
+    ['gn7i 是 A10 吧', '对，gn7i 就是 A10 24 GB'],
+    ['gn6i 是不是 T4', '对，gn6i 就是 T4 16 GB'],
+    ['gn6v 是 16G 的吧', '对，gn6v 就是 V100 16 GB'],
+    ['gn7i has A10s, right?', 'Yes, gn7i is A10 24 GB'],
+    ['Is gn6i a T4?', 'Yes, gn6i is T4 16 GB'],
+    ['gn8v is H20, right?', 'Yes, gn8v is H20 96 GB'],
+  ])('a right one is confirmed with its date: %s', (text, fact) => {
+    const { fallback } = reply(text);
+    expect(fallback).toContain(fact);
+    expect(fallback).toMatch(/20\d\d-\d\d/);
+  });
+
+  test('a right one that nobody asks about is not repeated', () => {
+    expect(reply('unet 512x512 batch 8 on gn7i, which is A10').beliefs).toEqual([]);
+  });
 });

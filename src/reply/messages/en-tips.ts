@@ -80,6 +80,7 @@ const beliefs = {
     'Accumulation saves memory only through the smaller micro-batch, not by itself',
   'no-bf16-before-ampere': ({ gpus }: Values) => `${gpus} have neither bf16 nor TF32: use fp16 with loss scaling`,
   'family-is': ({ family, gpu }: Values) => `${family} is ${gpu}`,
+  'family-is-so': ({ family, gpu }: Values) => `Yes, ${family} is ${gpu}`,
   'family-unknown': ({ family }: Values) => `There is no family ${family} in the catalogue`,
   'type-unknown': ({ instanceType, types }: Values) => `There is no ${instanceType}; similar ones: ${types}`,
   'ram-is-not-vram': () => 'Host memory does not add to GPU memory: a training step has to fit on the card',

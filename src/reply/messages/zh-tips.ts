@@ -67,6 +67,7 @@ export const zhTips: TipMessages = {
     'accumulation-saves-by-micro-batch': () => '梯度累积本身不省显存，省的是每次的 batch 变小了',
     'no-bf16-before-ampere': ({ gpus }) => `${gpus} 没有 bf16，也没有 TF32：用 fp16 加损失缩放`,
     'family-is': ({ family, gpu }) => `${family} 是 ${gpu}`,
+    'family-is-so': ({ family, gpu }) => `对，${family} 就是 ${gpu}`,
     'family-unknown': ({ family }) => `没有 ${family} 这个规格族`,
     'type-unknown': ({ instanceType, types }) => `没有 ${instanceType} 这个规格，相近的有 ${types}`,
     'ram-is-not-vram': () => '主机内存不能当显存用：一步训练要整个放进卡里',

@@ -10,7 +10,8 @@ interface Rule {
 
 /**
  * Wrong facts in words (advice.md, catalog.md §5). The reply corrects them under these ids in `reply/messages`;
- * `family:<family>` stands for a wrong card of an instance family, `instance:<type>` for a type that does not exist.
+ * `family:<family>` stands for a wrong card of an instance family, `right:<family>` for a right one that is asked about,
+ * `instance:<type>` for a type that does not exist.
  */
 const RULES: readonly Rule[] = [
   {
@@ -70,6 +71,10 @@ const RULES: readonly Rule[] = [
 const CLAIM_REACH = 20;
 const FAMILY_CLAIM_MEMORY = /^[^,.;?\n]{0,12}?(\d{2,3}) ?g(?:b|ib)?(?![a-z])/;
 
+/** What makes a claim a question, close behind it. */
+const ASKS =
+  /^[^,.;?\n]{0,12}(?:吧|吗|对不对|是不是|没错|\?|(?<![a-z])(?:right|correct|yes|no)(?![a-z]))|^[^.;?\n]{0,14}, ?(?:对|是)(?:吧|吗|么|不)|^[^.;?\n]{0,14}, ?(?:right|correct|isn'?t it|aren'?t they|yes|no)(?![a-z])/;
+
 interface Claims {
   readonly text: string;
   readonly mentions: readonly GpuSpan[];
@@ -89,8 +94,10 @@ function familyBeliefs({ text, mentions, claimed, vocabulary, cardMemoryGB }: Cl
     const claim = claimed.find(({ start }) => start >= end && start - end <= CLAIM_REACH);
     if (claim !== undefined && claim.name !== real) return [`family:${family}`];
     const memory = Number(FAMILY_CLAIM_MEMORY.exec(text.slice(end, end + 24))?.[1]);
-    const wrong = memory > 0 && cardMemoryGB(family) !== null && cardMemoryGB(family) !== memory;
-    return wrong ? [`family:${family}`] : [];
+    const known = memory > 0 && cardMemoryGB(family) !== null;
+    if (known && cardMemoryGB(family) !== memory) return [`family:${family}`];
+    const asks = ASKS.test(text.slice(claim?.end ?? end));
+    return asks && (claim !== undefined || known) ? [`right:${family}`] : [];
   });
 }
 
