@@ -46,10 +46,9 @@ export type Advance =
   | { readonly kind: 'raced' }
   | { readonly kind: 'lost' };
 
-/** A conversation taken over from an owner that is gone, with its first waiting entry and how often that one was taken over. */
+/** A conversation taken over from an owner that is gone, with its first waiting entry. */
 export interface Takeover extends Claim {
   readonly entry: InboxEntry;
-  readonly takeovers: number;
 }
 
 /**
@@ -69,6 +68,13 @@ export interface InboxStore {
   advance(finished: readonly Finished[], now: number): Promise<readonly Advance[]>;
   /** Takes at most `limit` conversations where something waits and no hold is alive. */
   takeOver(lease: Lease, limit: number): Promise<readonly Takeover[]>;
+  /**
+   * Notes that a message which somebody may have worked on before is handled once more; how often that began without an
+   * `endHandling`, this time included. A message that ends its process each time is recognised by it.
+   */
+  beginHandling(messageId: string): Promise<number>;
+  /** The process lives after all: what is left is the delivery. */
+  endHandling(messageId: string): Promise<void>;
   /** Prolongs holds; the claims that are still held. */
   renew(claims: readonly Claim[], until: number): Promise<readonly Claim[]>;
   /** Gives holds back although something waits (shutdown). */

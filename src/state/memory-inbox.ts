@@ -3,7 +3,7 @@ import { createOwner } from './owner.ts';
 
 interface Waiting {
   readonly entry: InboxEntry;
-  takeovers: number;
+  handlings: number;
 }
 
 interface Held {
@@ -28,7 +28,7 @@ export function createMemoryInboxStore(now: () => number): MemoryInboxStore {
     if (known.has(entry.messageId) && (expiry === undefined || expiry > lease.now)) return 'duplicate';
     known.set(entry.messageId, undefined);
     const queue = waiting.get(entry.conversationId) ?? [];
-    waiting.set(entry.conversationId, [...queue, { entry, takeovers: 0 }]);
+    waiting.set(entry.conversationId, [...queue, { entry, handlings: 0 }]);
     const held = claims.get(entry.conversationId);
     if (held !== undefined && held.until >= lease.now) return 'queued';
     claims.set(entry.conversationId, { claimId: lease.claimId, until: lease.until });
@@ -61,11 +61,13 @@ export function createMemoryInboxStore(now: () => number): MemoryInboxStore {
     const stranded = [...waiting].filter(([conversationId]) => (claims.get(conversationId)?.until ?? 0) < lease.now);
     return stranded.slice(0, limit).flatMap(([conversationId, [head]]) => {
       if (head === undefined) return [];
-      head.takeovers += 1;
       claims.set(conversationId, { claimId: lease.claimId, until: lease.until });
-      return [{ conversationId, claimId: lease.claimId, entry: head.entry, takeovers: head.takeovers }];
+      return [{ conversationId, claimId: lease.claimId, entry: head.entry }];
     });
   };
+
+  const find = (messageId: string): Waiting | undefined =>
+    [...waiting.values()].flat().find(({ entry }) => entry.messageId === messageId);
 
   return {
     now,
@@ -73,6 +75,16 @@ export function createMemoryInboxStore(now: () => number): MemoryInboxStore {
     accept: async (entries, lease) => entries.map((entry) => accept(entry, lease)),
     advance: async (finished) => finished.map(advance),
     takeOver: async (lease, limit) => takeOver(lease, limit),
+    beginHandling: async (messageId) => {
+      const found = find(messageId);
+      if (found === undefined) return 1;
+      found.handlings += 1;
+      return found.handlings;
+    },
+    endHandling: async (messageId) => {
+      const found = find(messageId);
+      if (found !== undefined) found.handlings = 0;
+    },
     renew: async (renewed, until) =>
       renewed.filter((claim) => {
         const held = holds(claim);

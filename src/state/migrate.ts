@@ -1,13 +1,12 @@
 import { type Kysely, Migrator } from 'kysely';
 import { AppError } from '../errors.ts';
 import { createMigrationProvider, type Flavour } from './migrations/index.ts';
-import type { Tables } from './tables.ts';
 
 /**
  * Brings the tables up to date; several replicas may start at once. Refuses tables of a newer version than this one.
  * `schema`: where the server keeps them, as tables of the same name elsewhere must not be taken for ours.
  */
-export async function migrate(database: Kysely<Tables>, flavour: Flavour, schema?: string): Promise<void> {
+export async function migrate(database: Kysely<unknown>, flavour: Flavour, schema?: string): Promise<void> {
   const migrator = new Migrator({
     db: database,
     provider: createMigrationProvider(flavour),

@@ -100,13 +100,17 @@ heads as (
     order by i.seq limit 1
   ) h on true
 ),
-counted as (
-  update inbox set takeovers = takeovers + 1
-  where seq in (select seq from heads) and payload is not null
-  returning message_id, conversation_id, user_id, payload, accepted_at, takeovers
+first as (
+  select message_id, conversation_id, user_id, payload, accepted_at
+  from inbox where seq in (select seq from heads) and payload is not null
 )
-select t.conversation_id, n.message_id, n.user_id, n.payload, n.accepted_at, n.takeovers
-from taken t left join counted n using (conversation_id)`;
+select t.conversation_id, n.message_id, n.user_id, n.payload, n.accepted_at
+from taken t left join first n using (conversation_id)`;
+
+export const beginHandlingSql = `
+update inbox set takeovers = takeovers + 1 where message_id = $1::text returning takeovers`;
+
+export const endHandlingSql = 'update inbox set takeovers = 0 where message_id = $1::text';
 
 export const renewSql = `
 update claim c set until = $3::bigint

@@ -1,7 +1,15 @@
 import type pg from 'pg';
 import type { AcceptResult, Advance, Claim, Finished, InboxEntry, InboxStore, Lease, Takeover } from './inbox-store.ts';
 import { createOwner } from './owner.ts';
-import { acceptSql, advanceSql, releaseSql, renewSql, takeOverSql } from './postgres-inbox-sql.ts';
+import {
+  acceptSql,
+  advanceSql,
+  beginHandlingSql,
+  endHandlingSql,
+  releaseSql,
+  renewSql,
+  takeOverSql,
+} from './postgres-inbox-sql.ts';
 
 interface EntryRow {
   readonly message_id: string;
@@ -25,10 +33,7 @@ type AdvanceRow = {
   readonly released: boolean;
 } & (EntryRow | { readonly message_id: null });
 
-type TakeOverRow = { readonly conversation_id: string } & (
-  | (EntryRow & { readonly takeovers: number })
-  | { readonly message_id: null }
-);
+type TakeOverRow = { readonly conversation_id: string } & (EntryRow | { readonly message_id: null });
 
 const toEntry = (row: EntryRow): InboxEntry => ({
   messageId: row.message_id,
@@ -87,14 +92,7 @@ export function createPostgresInboxStore({ pool, now, guard }: PostgresInboxOpti
     return rows.flatMap((row) =>
       row.message_id === null
         ? []
-        : [
-            {
-              conversationId: row.conversation_id,
-              claimId: lease.claimId,
-              entry: toEntry(row),
-              takeovers: row.takeovers,
-            },
-          ],
+        : [{ conversationId: row.conversation_id, claimId: lease.claimId, entry: toEntry(row) }],
     );
   };
 
@@ -105,6 +103,13 @@ export function createPostgresInboxStore({ pool, now, guard }: PostgresInboxOpti
     advance,
     release,
     takeOver,
+    async beginHandling(messageId) {
+      const [row] = await query<{ takeovers: number }>('inbox-begin-handling', beginHandlingSql, [messageId]);
+      return row?.takeovers ?? 1;
+    },
+    async endHandling(messageId) {
+      await query('inbox-end-handling', endHandlingSql, [messageId]);
+    },
     async renew(claims, until) {
       const values = [column(claims, 'conversationId'), column(claims, 'claimId'), until];
       const rows = await query<{ conversation_id: string }>('inbox-renew', renewSql, values);

@@ -3,11 +3,10 @@ import pg from 'pg';
 import { AppError } from '../errors.ts';
 import { migrate } from './migrate.ts';
 import { createPostgresInboxStore } from './postgres-inbox.ts';
-import { createSqlStateStore, forgetUser } from './sql.ts';
+import { createSqlStateStore, forgetUser, type SqlRunner, type SqlValue } from './sql.ts';
 import { createSteadyClock } from './steady-clock.ts';
 import type { OpenOptions, Store } from './store.ts';
 import { asStoreError } from './store-error.ts';
-import type { Tables } from './tables.ts';
 
 const poolSize = 8;
 const connectMs = 5_000;
@@ -45,7 +44,7 @@ export async function openPostgresStore(address: string, options: OpenOptions): 
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   const guard = createGuard(where);
-  const database = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) });
+  const database = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
   let clock: { now: () => number; stop: () => void };
   try {
     await prepareTables(database, schema);
@@ -59,15 +58,31 @@ export async function openPostgresStore(address: string, options: OpenOptions): 
     clock.stop();
     await database.destroy();
   };
-  const state = createSqlStateStore({ database, now, guard, close: () => guard(close) });
+  const runner = createRunner(pool);
+  const state = createSqlStateStore({ sql: runner, now, guard, close: () => guard(close) });
   return {
     ...state,
     inbox: createPostgresInboxStore({ pool, now, guard }),
-    forget: (user) => guard(() => forgetUser(database, user)),
+    forget: (user) => guard(() => forgetUser(runner, user)),
   };
 }
 
-async function prepareTables(database: Kysely<Tables>, schema: string | undefined): Promise<void> {
+/** The server prepares each text once for each connection, under a name that the text itself gives. */
+function createRunner(pool: pg.Pool): SqlRunner {
+  const names = new Map<string, string>();
+  const query = (text: string, values: readonly SqlValue[]) => {
+    const name = names.get(text) ?? `state-${names.size}`;
+    names.set(text, name);
+    return pool.query<object>({ name, text, values: [...values] });
+  };
+  return {
+    get: async (text, values) => (await query(text, values)).rows[0],
+    all: async (text, values) => (await query(text, values)).rows,
+    change: async (text, values) => (await query(text, values)).rowCount ?? 0,
+  };
+}
+
+async function prepareTables(database: Kysely<unknown>, schema: string | undefined): Promise<void> {
   if (schema !== undefined) {
     const name = sql.id(schema);
     // Two replicas that start at once would both find it missing.

@@ -10,11 +10,11 @@ const Row = z.object({
   user_id: z.string(),
   payload: z.string(),
   accepted_at: z.number(),
-  takeovers: z.number(),
 });
 const Held = z.object({ claim_id: z.string() }).optional();
 const Added = z.object({ seq: z.number() }).optional();
 const Count = z.object({ waiting: z.number() });
+const Handlings = z.object({ takeovers: z.number() }).optional();
 const Stranded = z.array(z.object({ conversation_id: z.string() }));
 
 const toEntry = (row: z.infer<typeof Row>): InboxEntry => ({
@@ -51,7 +51,10 @@ function prepare(database: Database.Database) {
       where payload is not null
         and not exists (select 1 from claim where claim.conversation_id = inbox.conversation_id and until >= ?)
       group by conversation_id order by min(seq) limit ?`),
-    countTakeover: database.prepare('update inbox set takeovers = takeovers + 1 where seq = ?'),
+    beginHandling: database.prepare(
+      'update inbox set takeovers = takeovers + 1 where message_id = ? returning takeovers',
+    ),
+    endHandling: database.prepare('update inbox set takeovers = 0 where message_id = ?'),
     waiting: database.prepare('select count(*) as waiting from inbox where payload is not null'),
   };
 }
@@ -82,8 +85,7 @@ function takeOver(run: Statements, lease: Lease, limit: number): Takeover[] {
   return stranded.map(({ conversation_id: conversationId }) => {
     run.claim.get(conversationId, lease.claimId, lease.owner, lease.until, lease.now);
     const head = Row.parse(run.head.get(conversationId));
-    run.countTakeover.run(head.seq);
-    return { conversationId, claimId: lease.claimId, entry: toEntry(head), takeovers: head.takeovers + 1 };
+    return { conversationId, claimId: lease.claimId, entry: toEntry(head) };
   });
 }
 
@@ -116,6 +118,8 @@ export function createSqliteInboxStore({ database, now, guard }: SqliteInboxOpti
     accept: (entries, lease) => together(() => entries.map((entry) => accept(run, entry, lease))),
     advance: (finished) => together(() => finished.map((one) => advance(run, one))),
     takeOver: (lease, limit) => together(() => takeOver(run, lease, limit)),
+    beginHandling: (messageId) => guard(async () => Handlings.parse(run.beginHandling.get(messageId))?.takeovers ?? 1),
+    endHandling: (messageId) => guard(async () => void run.endHandling.run(messageId)),
     renew: (claims, until) =>
       together(() =>
         claims.filter(({ conversationId, claimId }) => run.renew.run(until, conversationId, claimId).changes > 0),

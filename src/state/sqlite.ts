@@ -1,16 +1,15 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { Kysely, type SqliteDatabase, SqliteDialect, type SqliteStatement } from 'kysely';
+import { Kysely, SqliteDialect } from 'kysely';
 import Database from 'libsql';
 import { z } from 'zod';
 import { migrate } from './migrate.ts';
 import { isGone } from './owner.ts';
-import { createSqlStateStore, forgetUser } from './sql.ts';
+import { createSqlStateStore, forgetUser, type SqlRunner } from './sql.ts';
 import { createSqliteInboxStore } from './sqlite-inbox.ts';
 import { createSteadyClock } from './steady-clock.ts';
 import type { OpenOptions, Store } from './store.ts';
 import { asStoreError } from './store-error.ts';
-import type { Tables } from './tables.ts';
 
 /** How long a statement waits for another process (a report, a forget) to finish its own. */
 const busyTimeoutMs = 5_000;
@@ -52,19 +51,19 @@ async function openOn(raw: Database.Database, { where, now }: { where: string; n
     raw.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
     raw.exec('pragma journal_mode = wal');
     raw.exec('pragma synchronous = normal');
-    const database = new Kysely<Tables>({ dialect: new SqliteDialect({ database: withPreparedOnce(raw) }) });
-    await upgrade(database);
+    await upgrade(new Kysely({ dialect: new SqliteDialect({ database: raw }) }));
     dropClaimsOfEndedProcesses(raw);
     const close = async (): Promise<void> => {
       // Leaves everything in the one file, ready to be copied.
       raw.exec('pragma wal_checkpoint(truncate)');
-      await database.destroy();
+      raw.close();
     };
-    const state = createSqlStateStore({ database, now, guard, close: () => guard(close) });
+    const sql = createRunner(raw);
+    const state = createSqlStateStore({ sql, now, guard, close: () => guard(close) });
     return {
       ...state,
       inbox: createSqliteInboxStore({ database: raw, now, guard }),
-      forget: (user) => guard(() => forgetUser(database, user)),
+      forget: (user) => guard(() => forgetUser(sql, user)),
     };
   } catch (error) {
     raw.close();
@@ -72,25 +71,23 @@ async function openOn(raw: Database.Database, { where, now }: { where: string; n
   }
 }
 
-const maximumStatements = 100;
-
-/** Kysely prepares a statement for every call; the few texts we have are prepared once. */
-function withPreparedOnce(raw: Database.Database): SqliteDatabase {
-  const statements = new Map<string, SqliteStatement>();
+/** The statements are few; each is prepared when it is first used. */
+function createRunner(raw: Database.Database): SqlRunner {
+  const statements = new Map<string, Database.Statement<unknown[]>>();
+  const prepared = (text: string): Database.Statement<unknown[]> => {
+    const statement = statements.get(text) ?? raw.prepare(text);
+    statements.set(text, statement);
+    return statement;
+  };
   return {
-    prepare(text) {
-      const known = statements.get(text);
-      if (known !== undefined) return known;
-      const statement = raw.prepare(text);
-      if (statements.size < maximumStatements) statements.set(text, statement);
-      return statement;
-    },
-    close: () => raw.close(),
+    get: async (text, values) => prepared(text).get(...values),
+    all: async (text, values) => prepared(text).all(...values),
+    change: async (text, values) => prepared(text).run(...values).changes,
   };
 }
 
 /** SQLite's migrator takes no lock: when another process was faster, a second look finds its work done. */
-async function upgrade(database: Kysely<Tables>): Promise<void> {
+async function upgrade(database: Kysely<unknown>): Promise<void> {
   const flavour = { binaryText: 'text', autoIncrement: 'integer primary key autoincrement' } as const;
   try {
     await migrate(database, flavour);

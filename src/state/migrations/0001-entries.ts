@@ -1,6 +1,10 @@
 import { sql } from 'kysely';
 import type { FlavouredMigration } from './index.ts';
 
+/**
+ * `value` is JSON as text: PostgreSQL's jsonb would reorder keys and refuse U+0000. `version` is unique per write and
+ * grows with time.
+ */
 export const entries: FlavouredMigration = ({ binaryText }) => ({
   async up(db) {
     await sql`

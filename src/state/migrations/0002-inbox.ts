@@ -1,6 +1,11 @@
 import { sql } from 'kysely';
 import type { FlavouredMigration } from './index.ts';
 
+/**
+ * `payload` is null once the message is finished, and its row may go at `expires_at`. `claim.arrivals` counts what
+ * arrived while the claim was held, so that giving it back cannot overlook a message. `inbox.takeovers` counts how often
+ * a message that was taken over began to be handled and did not come to an end.
+ */
 export const inbox: FlavouredMigration = ({ autoIncrement }) => ({
   async up(db) {
     await sql`
