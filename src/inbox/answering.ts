@@ -8,8 +8,8 @@ import { deliveryKey, readPayload } from './payload.ts';
 import { createSlots, createTurns } from './slots.ts';
 import { createWait } from './wait.ts';
 
-/** A message whose process ended this often while it was answered is no longer tried. */
-const maximumTakeovers = 5;
+/** A message that ended this many processes while it was handled is no longer tried. */
+const maximumHandlings = 5;
 const maximumHandles = 2;
 
 export interface Work {
@@ -18,7 +18,6 @@ export interface Work {
   readonly accepted?: Accepted;
   /** Somebody may have answered it already. */
   readonly repeated: boolean;
-  readonly takeovers: number;
 }
 
 /** `lost`: somebody else answers now. `stopped`: this process ends first. */
@@ -69,17 +68,28 @@ export function createAnswering(options: AnsweringOptions): Answering {
 
   const tooOld = ({ work }: Task): boolean => store.now() - work.entry.acceptedAt > limits.giveUpMs;
 
+  /** Once. Attempts after somebody else's are counted while they last, so that a fatal message is not tried for ever. */
+  const handle = async (task: Task): Promise<Reply> => {
+    const { message, address } = task.accepted;
+    const { messageId } = task.work.entry;
+    if (!task.work.repeated) return options.handle(message, address);
+    const begun = await store.beginHandling(messageId);
+    if (begun > maximumHandlings) {
+      const error = new AppError('internal', `given up after ${begun - 1} interrupted attempts`);
+      return options.apologize(message, failed(error, task, 'message given up'));
+    }
+    const reply = await options.handle(message, address);
+    await store.endHandling(messageId);
+    return reply;
+  };
+
   /** The bot's answer; an apology where there is none. */
   const compose = async (task: Task): Promise<Reply | 'stopped'> => {
     const { message } = task.accepted;
-    if (task.work.takeovers > maximumTakeovers) {
-      const error = new AppError('internal', `given up after ${task.work.takeovers} interrupted attempts`);
-      return options.apologize(message, failed(error, task, 'message given up'));
-    }
     for (let attempt = 1; ; attempt += 1) {
       try {
         await turn();
-        return await inSlot(() => timed('handle', task.adapter, () => options.handle(message, task.accepted.address)));
+        return await inSlot(() => timed('handle', task.adapter, () => handle(task)));
       } catch (error) {
         const found = failed(error, task, 'message not handled');
         const away = found.code === 'store-unavailable' && !tooOld(task);

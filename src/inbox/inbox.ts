@@ -59,9 +59,9 @@ export function createInbox(options: InboxOptions): Inbox {
       if (stopping.signal.aborted || holds.size >= limits.maximumWaiting) return;
       const lease = newLease();
       const found = await store.takeOver(lease, maximumTakeOver);
-      for (const { entry, takeovers, ...claim } of found) {
+      for (const { entry, ...claim } of found) {
         metrics.count('takeovers');
-        runner.start(holds.add(claim, lease.until), { entry, repeated: true, takeovers });
+        runner.start(holds.add(claim, lease.until), { entry, repeated: true });
       }
       taken = found.length;
     }
@@ -84,7 +84,7 @@ export function createInbox(options: InboxOptions): Inbox {
     if (result !== 'queued' || holds.has(conversationId)) open.set(messageId, conversationId);
     if (result === 'queued') return;
     const hold = holds.add({ conversationId, claimId }, until);
-    if (result === 'claimed') runner.start(hold, { entry, accepted, repeated: false, takeovers: 0 });
+    if (result === 'claimed') runner.start(hold, { entry, accepted, repeated: false });
     else runner.start(hold);
   };
 

@@ -39,7 +39,7 @@ export function createRunner(options: RunnerOptions): Runner {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const advance = await options.advance(finished);
-        if (advance.kind === 'next') return { entry: advance.entry, repeated: done === undefined, takeovers: 0 };
+        if (advance.kind === 'next') return { entry: advance.entry, repeated: done === undefined };
         if (advance.kind !== 'raced') return advance.kind;
         finished = hold;
       } catch (error) {

@@ -80,10 +80,22 @@ export function inboxStoreContract({ name, open }: StoreUnderTest): void {
       expect(await inbox.takeOver(lease('b', start + leaseMs), 10)).toEqual([]);
       const late = start + leaseMs + 1;
       expect(await inbox.takeOver(lease('c', late), 10)).toEqual([
-        { conversationId: 'c', claimId: 'c', entry: entry('m1'), takeovers: 1 },
+        { conversationId: 'c', claimId: 'c', entry: entry('m1') },
       ]);
       expect(await inbox.takeOver(lease('d', late), 10)).toEqual([]);
-      expect((await inbox.takeOver(lease('e', late + leaseMs + 1), 10)).map(({ takeovers }) => takeovers)).toEqual([2]);
+      expect(await inbox.takeOver(lease('e', late + leaseMs + 1), 10)).toHaveLength(1);
+    });
+
+    test('handlings that never ended are counted by message; being taken over is none', async () => {
+      await inbox.accept([entry('m1'), entry('m2', 'other')], lease('a'));
+      await inbox.takeOver(lease('b', start + leaseMs + 1), 10);
+      expect(await inbox.beginHandling('m1')).toBe(1);
+      await inbox.takeOver(lease('c', start + 2 * leaseMs + 2), 10);
+      expect(await inbox.beginHandling('m1')).toBe(2);
+      expect(await inbox.beginHandling('m2')).toBe(1);
+      await inbox.endHandling('m1');
+      expect(await inbox.beginHandling('m1')).toBe(1);
+      expect(await inbox.beginHandling('unknown')).toBe(1);
     });
 
     test('the old holder is told that it lost, but what it finished counts', async () => {

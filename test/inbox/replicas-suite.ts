@@ -24,6 +24,8 @@ function killable(store: InboxStore): { store: InboxStore; kill: () => void } {
       takeOver: alive(store.takeOver),
       renew: alive(store.renew),
       release: alive(store.release),
+      beginHandling: alive(store.beginHandling),
+      endHandling: alive(store.endHandling),
       countWaiting: alive(store.countWaiting),
     },
   };
@@ -113,6 +115,33 @@ export function replicasSuite({ name, fresh, open }: Backend): void {
       await last.inbox.start();
       await until(() => platform.sent.length === 1, 'the apology');
       expect(platform.texts()).toEqual(['sorry: internal']);
+      await last.inbox.stop();
+      await keeper.close();
+    });
+
+    test('a message whose delivery is interrupted again and again is answered all the same', async () => {
+      const address = fresh();
+      const platform = new Platform();
+      const keeper = await open(address);
+      for (let crash = 0; crash < 8; crash += 1) {
+        const process = killable(keeper.inbox);
+        let delivering = false;
+        const { inbox } = inboxOn(process.store, platform, {
+          limits: { leaseMs: 30 },
+          deliver: () => {
+            delivering = true;
+            process.kill();
+            return new Promise(() => undefined);
+          },
+        });
+        if (crash === 0) await inbox.accept(accepted('patient'));
+        else await inbox.start();
+        await until(() => delivering, `delivery ${crash}`);
+      }
+      const last = inboxOn(keeper.inbox, platform, { limits: { leaseMs: 30 } });
+      await last.inbox.start();
+      await until(() => platform.sent.length === 1, 'the answer');
+      expect(platform.texts()).toEqual(['re: patient']);
       await last.inbox.stop();
       await keeper.close();
     });
