@@ -29,6 +29,8 @@ export interface FrameOptions {
   /** Of the header; new on each delivery unless given. */
   readonly messageId?: string;
   readonly waitMs?: number;
+  /** One of several connections; the newest unless given. */
+  readonly over?: WebSocket;
 }
 
 interface Waiting {
@@ -141,9 +143,9 @@ export class DingtalkGateway {
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
   }
 
-  /** Delivers a robot message over the newest connection; undefined when it was not acknowledged in time. */
+  /** Delivers a robot message over one connection; undefined when it was not acknowledged in time. */
   send(data: unknown, options: FrameOptions = {}): Promise<Ack | undefined> {
-    const client = this.connections.at(-1);
+    const client = options.over ?? this.connections.at(-1);
     if (client === undefined) return Promise.resolve(undefined);
     this.#count += 1;
     const messageId = options.messageId ?? `frame-${this.#count}`;

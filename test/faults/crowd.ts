@@ -1,14 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { deliveryKey } from '../../src/inbox/payload.ts';
-import { httpTransport, payloads, type SlackTransport, socketTransport } from '../fakes/slack-driver.ts';
-import type { SlackServer } from '../fakes/slack-server.ts';
-import type { FakeMessage } from '../fakes/slack-workspace.ts';
-import { type Fleet, root, signingSecret } from './fleet.ts';
+import type { Answer, Chat, Said } from './chat.ts';
+import { root } from './fleet.ts';
 
 /** What people say, one list a conversation; doubling twice or a forgotten turn changes every later answer. */
-export const scripts: readonly (readonly string[])[] = [
+const scripts: readonly (readonly string[])[] = [
   ['segformer b2 512x512 batch 8, budget 10 CNY/hour', 'double the batch', 'turn on amp', 'double the batch'],
   ['deeplabv3+ resnet50 512x1024 batch 2, budget 15 CNY/hour', 'double the batch', 'batch 3', 'turn on amp'],
   ['segformer b0 256x256 batch 4, budget 8 CNY/hour', 'double the batch', 'double the batch', 'double the batch'],
@@ -16,7 +13,7 @@ export const scripts: readonly (readonly string[])[] = [
 ];
 
 const Conversed = z.object({ turns: z.array(z.object({ reply: z.string() })) });
-export const firstLine = (text: string): string => text.split('\n')[0] ?? '';
+const firstLine = (text: string): string => text.split('\n')[0] ?? '';
 
 /** First lines of the right answers, from conversations that nothing disturbs. */
 export function expectedLines(): string[][] {
@@ -35,21 +32,16 @@ export function expectedLines(): string[][] {
   return answers.map(({ turns }) => turns.map(({ reply }) => firstLine(reply)));
 }
 
-export interface Conversation {
-  readonly channel: string;
-  readonly thread: string;
+interface Conversation {
   readonly script: number;
-  /** Delivery keys of what was said and acknowledged, in order. */
-  readonly keys: string[];
+  /** Ids of what was said and acknowledged, in order. */
+  readonly said: string[];
 }
 
 export interface CrowdOptions {
-  readonly server: SlackServer;
-  readonly fleet: Fleet;
-  /** Share of events that are delivered again, to any replica. */
+  readonly chat: Chat;
+  /** Share of messages that are delivered again although they were acknowledged. */
   readonly again?: number;
-  /** Over Socket Mode instead of HTTP. */
-  readonly socket?: boolean;
 }
 
 /** People who write to the bot through a platform that delivers again what was not acknowledged. */
@@ -57,51 +49,32 @@ export class Crowd {
   readonly conversations: Conversation[] = [];
   redeliveries = 0;
   readonly #options: CrowdOptions;
-  readonly #make: ReturnType<typeof payloads>;
 
   constructor(options: CrowdOptions) {
     this.#options = options;
-    this.#make = payloads(options.server);
-  }
-
-  #transport(): SlackTransport | undefined {
-    const { fleet, server, socket = false } = this.#options;
-    if (socket) return socketTransport(server);
-    const alive = fleet.alive();
-    const replica = alive[Math.floor(Math.random() * alive.length)];
-    return replica === undefined ? undefined : httpTransport(() => `${replica.base}/slack/events`, signingSecret);
-  }
-
-  async #post(event: object, retry: number | undefined): Promise<boolean> {
-    const slack = this.#transport();
-    if (slack === undefined) return false;
-    const outcome = await slack.event(event, retry === undefined ? {} : { retry }).catch(() => undefined);
-    return outcome?.acked === true;
   }
 
   /** Delivers until it is acknowledged, as the platform does. */
-  async #deliver(event: object): Promise<void> {
-    for (let retry = 0; !(await this.#post(event, retry === 0 ? undefined : retry)); retry += 1) {
+  async #deliver(said: Said): Promise<void> {
+    for (let retry = 0; !(await said.deliver(retry)); retry += 1) {
       this.redeliveries += 1;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     if (Math.random() >= (this.#options.again ?? 0)) return;
     this.redeliveries += 1;
-    void this.#post(event, 1);
+    void said.deliver(1);
   }
 
   /** One conversation from first to last turn; the next turn does not wait for the answer to the last one. */
   async converse(): Promise<void> {
     const script = this.conversations.length % scripts.length;
-    const channel = 'C00FAKECHAN1';
-    const root = this.#options.server.store.nextTs();
-    const conversation: Conversation = { channel, thread: root, script, keys: [] };
+    const talk = this.#options.chat.open();
+    const conversation: Conversation = { script, said: [] };
     this.conversations.push(conversation);
-    for (const [turn, text] of (scripts[script] ?? []).entries()) {
-      const ts = turn === 0 ? root : this.#options.server.store.nextTs();
-      const event = this.#make.mention(text, { ts, channel, ...(turn === 0 ? {} : { thread: root }) });
-      await this.#deliver(event);
-      conversation.keys.push(deliveryKey(`slack:T00FAKE00AA:${channel}:${ts}`));
+    for (const text of scripts[script] ?? []) {
+      const said = talk.say(text);
+      await this.#deliver(said);
+      conversation.said.push(said.id);
     }
   }
 
@@ -114,12 +87,9 @@ export class Crowd {
   }
 
   said(): number {
-    return this.conversations.reduce((sum, { keys }) => sum + keys.length, 0);
+    return this.conversations.reduce((sum, { said }) => sum + said.length, 0);
   }
 }
-
-const Metadata = z.object({ event_payload: z.object({ key: z.string() }) });
-const Answer = z.union([Metadata, z.string().transform((text) => Metadata.parse(JSON.parse(text)))]);
 
 export interface Verdict {
   readonly messages: number;
@@ -132,26 +102,35 @@ export interface Verdict {
   readonly examples: readonly string[];
 }
 
-/** Compares what stands in the threads with what was said. */
-export function judge(crowd: Crowd, posted: readonly FakeMessage[], expected: readonly (readonly string[])[]): Verdict {
-  const threads = new Map<string, FakeMessage[]>();
-  for (const message of posted) {
-    threads.set(message.threadTs ?? '', [...(threads.get(message.threadTs ?? '') ?? []), message]);
+/** A platform may show a long line cut short. */
+function isLine(shown: string, wanted: string | undefined): boolean {
+  return shown.endsWith('…') ? wanted?.startsWith(shown.slice(0, -1)) === true : shown === wanted;
+}
+
+/** Compares what came back with what was said. */
+export function judge(crowd: Crowd, answers: readonly Answer[], expected: readonly (readonly string[])[]): Verdict {
+  const conversationOf = new Map<string, Conversation>();
+  for (const conversation of crowd.conversations)
+    for (const id of conversation.said) conversationOf.set(id, conversation);
+  const received = new Map<Conversation, Answer[]>();
+  for (const answer of answers) {
+    const conversation = conversationOf.get(answer.id);
+    if (conversation !== undefined) received.set(conversation, [...(received.get(conversation) ?? []), answer]);
   }
   const sums = { messages: 0, answers: 0, missing: 0, twice: 0, outOfOrder: 0, wrong: 0 };
   const examples: string[] = [];
-  for (const { thread, keys, script } of crowd.conversations) {
-    const answers = threads.get(thread) ?? [];
-    const answered = answers.map(({ metadata }) => Answer.parse(metadata).event_payload.key);
-    const distinct = [...new Set(answered)];
-    sums.messages += keys.length;
-    sums.answers += answered.length;
-    sums.missing += keys.filter((key) => !distinct.includes(key)).length;
-    sums.twice += answered.length - distinct.length;
-    if (distinct.join() !== keys.filter((key) => distinct.includes(key)).join()) sums.outOfOrder += 1;
-    for (const [index, { text }] of answers.entries()) {
-      const wanted = expected[script]?.[keys.indexOf(answered[index] ?? '')];
-      if (wanted === firstLine(text)) continue;
+  for (const conversation of crowd.conversations) {
+    const { said, script } = conversation;
+    const found = received.get(conversation) ?? [];
+    const distinct = [...new Set(found.map(({ id }) => id))];
+    sums.messages += said.length;
+    sums.answers += found.length;
+    sums.missing += said.length - distinct.length;
+    sums.twice += found.length - distinct.length;
+    if (distinct.join() !== said.filter((id) => distinct.includes(id)).join()) sums.outOfOrder += 1;
+    for (const { id, text } of found) {
+      const wanted = expected[script]?.[said.indexOf(id)];
+      if (isLine(firstLine(text), wanted)) continue;
       sums.wrong += 1;
       examples.push(`script ${script}: wanted "${wanted}", got "${firstLine(text)}"`);
     }

@@ -1,19 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import type { SlackServer } from '../fakes/slack-server.ts';
+import { freePort } from './free-port.ts';
 
-export const signingSecret = 'signing-secret-of-the-campaign';
 export const root = join(import.meta.dirname, '../..');
 const program = join(root, 'dist/src/main.js');
-
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
-  const address = probe.address();
-  await new Promise((resolve) => probe.close(resolve));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 export interface Replica {
   readonly base: string;
@@ -24,14 +14,12 @@ export interface Replica {
 }
 
 export interface FleetOptions {
-  readonly server: SlackServer;
   readonly databaseUrl: string;
-  readonly env?: Readonly<Record<string, string>>;
-  /** Over Socket Mode instead of HTTP. */
-  readonly socket?: boolean;
+  /** Which platform it serves, and anything else. */
+  readonly env: () => Readonly<Record<string, string>>;
 }
 
-/** Real processes of the built program, serving a fake Slack over HTTP. */
+/** Real processes of the built program, serving a fake platform. */
 export class Fleet {
   readonly replicas: (Replica | undefined)[] = [];
   readonly #options: FleetOptions;
@@ -44,7 +32,7 @@ export class Fleet {
   async start(index: number): Promise<Replica> {
     const port = this.#ports[index] ?? (await freePort());
     this.#ports[index] = port;
-    const { server, databaseUrl, env = {}, socket = false } = this.#options;
+    const { databaseUrl, env } = this.#options;
     const child = spawn(process.execPath, [program], {
       cwd: root,
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -54,12 +42,9 @@ export class Fleet {
         LOG_LEVEL: 'warn',
         PORT: String(port),
         DATABASE_URL: databaseUrl,
-        SLACK_API_URL: server.apiUrl,
-        SLACK_BOT_TOKEN: 'xoxb-fake-one-secret',
-        ...(socket ? { SLACK_APP_TOKEN: server.appToken } : { SLACK_SIGNING_SECRET: signingSecret }),
         RATE_LIMIT_PER_MINUTE: '1000000',
         CONVERSATION_RATE_LIMIT_PER_MINUTE: '1000000',
-        ...env,
+        ...env(),
       },
     });
     const log: string[] = [];

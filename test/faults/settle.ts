@@ -1,16 +1,14 @@
-import type { SlackServer } from '../fakes/slack-server.ts';
-import type { FakeMessage } from '../fakes/slack-workspace.ts';
+import type { Answer, Chat } from './chat.ts';
 import type { Crowd, Verdict } from './crowd.ts';
 
 /** Waits until every message has an answer, then a little for one too many; returns what the bot posted. */
-export async function settle(server: SlackServer, crowd: Crowd, patienceMs = 120_000): Promise<readonly FakeMessage[]> {
-  const posted = (): FakeMessage[] => server.store.messages.filter(({ threadTs }) => threadTs !== undefined);
+export async function settle(chat: Chat, crowd: Crowd, patienceMs = 120_000): Promise<readonly Answer[]> {
   const deadline = performance.now() + patienceMs;
-  while (posted().length < crowd.said() && performance.now() < deadline) {
+  while (chat.answers().length < crowd.said() && performance.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   await new Promise((resolve) => setTimeout(resolve, 3_000));
-  return posted();
+  return chat.answers();
 }
 
 /** One line of counts, for the record. */
