@@ -151,11 +151,14 @@ function afterAnswer(
     const missing = nextMissing(before, state, intent);
     if (missing !== null) return { ...state, asked: missing, attempts: 1 };
   }
-  const aside = intent === 'price' || isOnlyBelief(understanding);
+  const claim = isOnlyBelief(understanding);
+  const aside = intent === 'price' || claim;
   const open = state.choice !== undefined || (before.asked !== null && !isFilled(state.slots, before.asked));
   if (aside && before.asked !== null && open) {
     return { ...state, asked: before.asked, attempts: before.attempts };
   }
+  const next = claim && !before.answered ? nextMissing(before, state, 'size') : null;
+  if (next !== null) return { ...state, asked: next, attempts: 1 };
   const complete = !aside && state.slots.model !== undefined;
   return { ...state, asked: null, attempts: 0, answered: state.answered || complete };
 }

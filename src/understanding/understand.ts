@@ -199,10 +199,7 @@ function claimsOnly(text: string, beliefs: readonly BeliefId[], slots: Slots): b
   );
 }
 
-/** A claim changes no setting, and no card that was chosen before. */
-function besideClaim({ gpu }: Slots, { held }: UnderstandingContext): Slots {
-  return gpu === undefined || held.gpu !== undefined ? {} : { gpu };
-}
+const NOTHING_SAID: Pick<Parts, 'said' | 'slots'> = { said: {}, slots: {} };
 
 /**
  * Reads one message beside what is already held. Pure; never throws; linear in the message.
@@ -232,9 +229,8 @@ export function understand(message: string, context: UnderstandingContext, catal
     },
     parts.said,
   );
-  const claims = claimsOnly(reading.text, beliefs, parts.slots);
-  const said = claims ? besideClaim(parts.said, context) : parts.said;
-  const slots = claims ? besideClaim(parts.slots, context) : parts.slots;
+  // a claim chooses no card and changes no setting
+  const { said, slots } = claimsOnly(reading.text, beliefs, parts.slots) ? NOTHING_SAID : parts;
   const acceptsDefault =
     context.asked !== null &&
     slots[context.asked] === undefined &&
@@ -255,6 +251,7 @@ export function understand(message: string, context: UnderstandingContext, catal
     acceptsDefault,
     startsAfresh,
     otherContent: outOfScope.length > 0 || beliefs.length > 0,
+    claims: beliefs.length > 0,
     command,
     models: model.typed.length,
     recipe: parts.recipe !== null,

@@ -96,7 +96,8 @@ function familyBeliefs({ text, mentions, claimed, vocabulary, cardMemoryGB }: Cl
     const memory = Number(FAMILY_CLAIM_MEMORY.exec(text.slice(end, end + 24))?.[1]);
     const known = memory > 0 && cardMemoryGB(family) !== null;
     if (known && cardMemoryGB(family) !== memory) return [`family:${family}`];
-    const asks = ASKS.test(text.slice(claim?.end ?? end));
+    const between = claim === undefined ? '' : text.slice(end, claim.start);
+    const asks = ASKS.test(text.slice(claim?.end ?? end)) || /是不是|是否/.test(between);
     return asks && (claim !== undefined || known) ? [`right:${family}`] : [];
   });
 }

@@ -15,6 +15,8 @@ export interface Evidence {
   readonly startsAfresh: boolean;
   /** Something beside slots was said: a topic out of scope, a wrong belief, a name of no table. */
   readonly otherContent: boolean;
+  /** A fact is claimed or asked for. */
+  readonly claims: boolean;
   readonly command: string | null;
   /** Networks named side by side. */
   readonly models: number;
@@ -195,6 +197,7 @@ function hasContent(evidence: Evidence): boolean {
     Object.keys(evidence.said).length > 0 ||
     evidence.changes.length > 0 ||
     evidence.acceptsDefault ||
+    evidence.claims ||
     (evidence.command !== null && evidence.context.lastIntent !== null)
   );
 }
