@@ -1,8 +1,11 @@
 import { AppError } from '../../errors.ts';
-import { add, scale } from '../tape/ops-core.ts';
+import { add, constant, multiply, scale } from '../tape/ops-core.ts';
 import { binaryCrossEntropy, crossEntropy } from '../tape/ops-loss.ts';
-import { resize } from '../tape/ops-resize.ts';
+import { derived } from '../tape/ops-masks.ts';
+import { mean, resize } from '../tape/ops-resize.ts';
+import { reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
+import type { Tape } from '../tape/tape.ts';
 import type { Workload } from '../workload.ts';
 import { type Network, type Run, trainingImage } from './network.ts';
 
@@ -56,7 +59,7 @@ function semanticLoss({ t, w }: Run, output: SemanticOutput, labels: Tensor): Te
   const toLabels = (logits: Tensor): Tensor => (output.atImageSize === true ? logits : resize(t, logits, size));
   const single = w.numClasses === 1;
   const lossOf = (logits: Tensor): Tensor =>
-    single ? binaryCrossEntropy(t, logits, labels, true) : crossEntropy(t, logits, labels);
+    single ? maskedBinaryLoss(t, logits, labels) : crossEntropy(t, logits, labels);
   const main = toLabels(output.logits);
   if (output.auxiliary === undefined) {
     const loss = lossOf(main);
@@ -70,5 +73,20 @@ function semanticLoss({ t, w }: Run, output: SemanticOutput, labels: Tensor): Te
   const loss = add(t, mainLoss, scale(t, auxiliaryLoss));
   if (output.namesAuxiliaryLoss === true) t.keep(auxiliaryLoss);
   t.keep(main, auxiliary);
+  return loss;
+}
+
+/** SegFormer's loss of one class: BCE against labels as floats, times a float mask of valid pixels, then its mean. */
+function maskedBinaryLoss(t: Tape, logits: Tensor, labels: Tensor): Tensor {
+  const { shape } = labels;
+  const positive = constant(t, 'ge', shape, 'byte');
+  const known = constant(t, 'ne', shape, 'byte');
+  const both = derived(t, 'and', [positive, known], { shape, dtype: 'byte' });
+  const valid = derived(t, 'to', [both], { shape, dtype: 'float' });
+  const single = reshape(t, logits, shape);
+  const wanted = derived(t, 'to', [labels], { shape, dtype: 'float' });
+  const values = binaryCrossEntropy(t, single, wanted, false);
+  const loss = mean(t, multiply(t, values, valid), [0, 1, 2], false);
+  t.keep(valid, values);
   return loss;
 }

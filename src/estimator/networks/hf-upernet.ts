@@ -6,7 +6,7 @@ import type { Tape } from '../tape/tape.ts';
 import { convBlock, sizeOf } from './blocks.ts';
 import { CONVNEXTS } from './convnext.ts';
 import { hfConvNextBackbone } from './hf-convnext.ts';
-import { hfSemanticModel, type SemanticOutput } from './hf-loss.ts';
+import { hfSemanticModel, refuseSingleClass, type SemanticOutput } from './hf-loss.ts';
 import { HF_SWINS, hfSwinBackbone } from './hf-swin.ts';
 import { lookUp } from './mmseg-names.ts';
 import { uperFeature } from './mmseg-uper-head.ts';
@@ -58,6 +58,7 @@ function auxiliaryHead(t: Tape, maps: readonly Tensor[], numClasses: number): Te
 /** Main and auxiliary logits are resized to the image as soon as each head is done. */
 function forward(run: Run, image: Tensor): SemanticOutput {
   const { t, w } = run;
+  refuseSingleClass(w);
   const maps = t.freeze(w.frozenBackbone, () => features(run, image));
   const logits = resize(t, decodeHead(t, maps, w.numClasses), sizeOf(image));
   const withAuxiliary = w.auxiliaryHead ?? true;
