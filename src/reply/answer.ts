@@ -8,7 +8,7 @@ import { tiersTable } from './blocks/tiers.ts';
 import { tipBlocks } from './blocks/tips.ts';
 import { cardName, cardVerdict, holds, needText, rentText, sizeVerdict } from './blocks/verdict.ts';
 import type { Facts } from './facts.ts';
-import { gib, money, range, significant } from './format.ts';
+import { duration, gib, money, range } from './format.ts';
 import type { Words } from './messages/index.ts';
 import { orderText } from './order.ts';
 import type { Block } from './reply.ts';
@@ -74,7 +74,7 @@ function runTextOf(card: Fit, words: Words): readonly string[] {
   if (card.runHours === undefined) return [];
   const { price, runHours } = card;
   const cost = price === null ? null : money(runHours * price.amount, price.currency);
-  return [words.answer.verdict.runOn(cardName(card), significant(runHours), cost)];
+  return [words.answer.verdict.runOn(cardName(card), duration(runHours, words.locale), cost)];
 }
 
 /** The unrestricted recommendation, where it is another machine than the named ones. */

@@ -58,6 +58,13 @@ export function hoursRange([low, high]: readonly [number, number], locale: Local
   return `${range(low / divisor, high / divisor)} ${locale === 'zh' ? zh : en}`;
 }
 
+/** A length of time with its unit: "10 分钟", "4.5 h". */
+export function duration(hours: number, locale: Locale): string {
+  return hours > 0 && hours < 1
+    ? `${significant(Math.max(1, Math.round(hours * 60)))} ${locale === 'zh' ? '分钟' : 'min'}`
+    : `${significant(hours)} ${locale === 'zh' ? '小时' : 'h'}`;
+}
+
 /** A list as the language writes it: "A、B 和 C", "A, B and C". */
 export function joined(items: readonly string[], locale: Locale): string {
   return new Intl.ListFormat(locale === 'zh' ? 'zh-CN' : 'en-GB', { type: 'conjunction' }).format(items);

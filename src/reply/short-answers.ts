@@ -2,7 +2,7 @@ import type { Comparison } from '../advice/measurement.ts';
 import { monthAmounts } from './blocks/cost.ts';
 import { priceText } from './blocks/tiers.ts';
 import type { Maximum, ModelFigure, PriceFacts, PriceOffer, RecipeFacts } from './facts.ts';
-import { gibNumber, gibOf, money, range, significant } from './format.ts';
+import { duration, gibNumber, gibOf, money, range, significant } from './format.ts';
 import type { Words } from './messages/index.ts';
 import type { Block } from './reply.ts';
 
@@ -56,7 +56,7 @@ function priceVerdict({ card, offers, hours, notIn }: PriceFacts, words: Words):
   const base = `${text.verdict(cards, placed, cheapest.instanceType)}${notIn === null ? '' : text.notIn(notIn)}`;
   if (hours !== null) {
     const total = money(cheapest.amountPerHour * hours, cheapest.currency);
-    return `${base}${words.locale === 'zh' ? '，' : ', '}${text.hours(significant(hours), total)}`;
+    return `${base}${words.locale === 'zh' ? '，' : ', '}${text.hours(duration(hours, words.locale), total)}`;
   }
   return `${base}${words.locale === 'zh' ? '，' : ', '}${text.month(...monthAmounts(price))}`;
 }

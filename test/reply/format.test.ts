@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 
 import {
+  duration,
   gib,
   gibNumber,
   grouped,
@@ -15,6 +16,18 @@ import {
 } from '../../src/reply/format.ts';
 
 const GIB = 1024 ** 3;
+
+test('a length of time is in minutes below an hour', () => {
+  expect([0.5, 10 / 60, 0.001, 1, 4.52, 72].map((hours) => duration(hours, 'zh'))).toEqual([
+    '30 分钟',
+    '10 分钟',
+    '1 分钟',
+    '1 小时',
+    '4.5 小时',
+    '72 小时',
+  ]);
+  expect(duration(0.75, 'en')).toBe('45 min');
+});
 
 describe('sizes', () => {
   test('as many digits as anybody acts on', () => {

@@ -1,5 +1,5 @@
 import type { BudgetLimit, Fit, Recommendation, RunCost } from '../../advice/recommendation.ts';
-import { grouped, hoursRange, money, significant } from '../format.ts';
+import { duration, grouped, hoursRange, money } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block } from '../reply.ts';
 import { priceText } from './tiers.ts';
@@ -57,7 +57,7 @@ function runItems({ run, budget, hoursBought }: Recommendation, words: Words): r
     return [{ label: text.run, value }];
   }
   if (hoursBought === null || budget === null) return [];
-  return [{ label: text.run, value: text.buys(budgetText(budget, words), significant(hoursBought)) }];
+  return [{ label: text.run, value: text.buys(budgetText(budget, words), duration(hoursBought, words.locale)) }];
 }
 
 /** "¥132–¥251". */

@@ -1,5 +1,5 @@
 import type { Change, Fit, FitStatus, Price, Recommendation } from '../../advice/recommendation.ts';
-import { gibNumber, joined, money, range, significant } from '../format.ts';
+import { duration, gibNumber, joined, money, range } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block, TierLine } from '../reply.ts';
 
@@ -68,7 +68,8 @@ function resultText(fit: Fit, region: string, words: Words): string {
   const results: Readonly<Record<FitStatus, () => string>> = {
     fits: () => text.fits(spare),
     'fits-with-changes': () => text.fitsWith(changesText(fit.changes, words)),
-    'over-budget': () => (isLate(fit) ? words.advice.table.late(significant(fit.runHours ?? 0)) : text.overBudget),
+    'over-budget': () =>
+      isLate(fit) ? words.advice.table.late(duration(fit.runHours ?? 0, words.locale)) : text.overBudget,
     'price-on-request': () => text.priceOnRequest,
     'not-in-region': () => text.notInRegion(soldInText(fit, region, words)),
     'no-candidate': () => text.noCandidate(fit.gpus, (fit.soldCounts ?? []).join('/')),

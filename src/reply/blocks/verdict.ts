@@ -1,6 +1,6 @@
 import type { Fit, Recommendation } from '../../advice/recommendation.ts';
 import type { Estimate } from '../../estimator/estimate-result.ts';
-import { gib, gibNumber, gibOf, hoursRange, significant } from '../format.ts';
+import { duration, gib, gibNumber, gibOf, hoursRange, significant } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import { amountRange, budgetText } from './cost.ts';
 import { changesText, gpuText, priceText, soldInText } from './tiers.ts';
@@ -31,7 +31,11 @@ export function rentText(recommendation: Recommendation, words: Words): string {
   ];
   const asked = budget === null ? '' : budgetText(budget, words);
   if (recommended.reason === 'nothing-within-deadline' && deadlineHours !== null) {
-    return text.deadline(significant(deadlineHours), text.take(...offer), significant(recommended.runHours ?? 0));
+    return text.deadline(
+      duration(deadlineHours, words.locale),
+      text.take(...offer),
+      duration(recommended.runHours ?? 0, words.locale),
+    );
   }
   if (recommended.status === 'over-budget') return text.overBudget(asked, ...offer);
   const parts = [
@@ -62,7 +66,7 @@ function elsewhereText({ bests, region }: Recommendation, words: Words): string 
 function runTexts({ run, hoursBought }: Recommendation, words: Words): readonly string[] {
   const { wholeRun, lasts } = words.answer.verdict;
   if (run !== null && run.basis !== 'usual') return [wholeRun(hoursRange(run.hours, words.locale), amountRange(run))];
-  return hoursBought === null ? [] : [lasts(significant(hoursBought))];
+  return hoursBought === null ? [] : [lasts(duration(hoursBought, words.locale))];
 }
 
 /** The number of GPUs was free: how the total batch is shared, and what that needs. */

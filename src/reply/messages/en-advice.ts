@@ -2,7 +2,7 @@ import type { FitNote } from '../../advice/recommendation.ts';
 import type { Diagnosis } from '../../understanding/understanding.ts';
 
 const table = {
-  late: (hours: string) => `too slow: the run takes about ${hours} h`,
+  late: (hours: string) => `too slow: the run takes about ${hours}`,
   nothingIn: (region: string, offer: string, where: string) =>
     `no type that holds it has a price in ${region}; ${offer} is sold in ${where}: name one of these regions`,
 } as const;

@@ -51,11 +51,11 @@ export const en = {
       `${verdict}; ${seconds} s per step${cost === null ? '' : `, ${cost} per 1,000`}`,
     notRented: (card: string) => `No listed instance type has ${card}: judged as a card of your own.`,
     runOn: (card: string, hours: string, cost: string | null) =>
-      `the whole run takes about ${hours} h on ${card}${cost === null ? '' : `, ${cost}`}`,
-    lasts: (hours: string) => `enough for ${hours} h`,
+      `the whole run takes about ${hours} on ${card}${cost === null ? '' : `, ${cost}`}`,
+    lasts: (hours: string) => `enough for ${hours}`,
     unpricedOnly: 'only types without a public price hold it; ask sales, see the table',
     deadline: (hours: string, take: string, takes: string) =>
-      `nothing is done within ${hours} h; the fastest affordable needs about ${takes} h: ${take}`,
+      `nothing is done within ${hours}; the fastest affordable needs about ${takes}: ${take}`,
     nextCount: (gpus: number, take: string) => `no type has ${gpus} GPUs; the next size: ${take}`,
     fellBack: 'live prices do not answer, older ones stand in',
     nothing: 'no single type in the catalogue holds it, see what to change',
@@ -132,7 +132,7 @@ export const en = {
     runValue: (hours: string, amount: string, iterations: string, basis: string) =>
       `${hours}, ${amount} (${iterations} steps${basis})`,
     basis: { stated: '', epochs: ', from the epochs', usual: ', the usual run on this data set' },
-    buys: (budget: string, hours: string) => `${budget} buys ${hours} h of it`,
+    buys: (budget: string, hours: string) => `${budget} buys ${hours} of it`,
     budgetCost: (amount: string, kind: string) => `counts as ${amount} (${kind}) against the budget`,
     spot: 'spot',
     spotValue:
@@ -248,7 +248,7 @@ export const en = {
     unknown: (card: string) => `No public price for ${card} in the catalogue: ask the console or sales`,
     month: (amount: string, subscription: string) =>
       `${amount} for 720 h pay-as-you-go, ${subscription} as subscription`,
-    hours: (hours: string, amount: string) => `${hours} h cost ${amount}`,
+    hours: (hours: string, amount: string) => `${hours} cost ${amount}`,
   },
 
   compared: {

@@ -3,7 +3,7 @@ import type { AdviceMessages } from './en-advice.ts';
 export const zhAdvice: AdviceMessages = {
   hostShort: (vcpu, memory) => `主机只有 ${vcpu} 核 ${memory} GiB`,
   table: {
-    late: (hours) => `来不及，要约 ${hours} 小时`,
+    late: (hours) => `来不及，要约 ${hours}`,
     nothingIn: (region, offer, where) =>
       `${region} 没有放得下又有价格的规格；${offer} 在 ${where} 有，说一个地域就按它算`,
   },
