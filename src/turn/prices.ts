@@ -39,8 +39,9 @@ function offersElsewhere(row: InstanceRow, region: string, ports: AnswerPorts): 
   return offersOf(row, near.length > 0 ? near : regions, ports);
 }
 
+/** In hundredths: lists round each type's price, and a tenth of a cent must not put two cards before one. */
 function perGpu({ amountPerHour, gpus }: PriceOffer): number {
-  return amountPerHour / gpus;
+  return Math.round((amountPerHour / gpus) * 100);
 }
 
 function instancesOf(mention: GpuMention, catalog: Catalog): readonly InstanceRow[] {

@@ -101,6 +101,9 @@ describe('prices', () => {
     });
     const perGpu = a10?.offers.map((offer) => offer.amountPerHour / offer.gpus) ?? [];
     expect([...perGpu].sort((left, right) => left - right)).toEqual(perGpu);
+    for (const name of ['A10', 'A100', 'V100', 'T4']) {
+      expect(priceFacts({ gpu: { name } }, answerPorts)[0]?.offers[0]?.gpus).toBe(1);
+    }
     expect(priceFacts({ gpu: { family: 'gn6i' } }, answerPorts)[0]?.offers.length).toBeGreaterThan(0);
     expect(priceFacts({ gpu: { instance: 'ecs.gn7i-c16g1.4xlarge' } }, answerPorts)[0]?.offers).toHaveLength(1);
   });
