@@ -22,7 +22,7 @@ export interface PriceBook {
   /** True when a live source was asked for and the snapshot had to answer. */
   readonly fellBack: boolean;
   find(instanceType: string, region: string): PriceQuote | undefined;
-  /** Regions with any price of the type, sorted. */
+  /** Regions with any price of the type, sorted; not those that are being shut down. */
   regionsOf(instanceType: string): readonly string[];
   /** Every region with a price, sorted. */
   regions(): readonly string[];
@@ -79,6 +79,7 @@ export function createPriceBook(table: PriceTable, options: PriceBookOptions = {
   for (const row of table.rows) put(fromRow(row));
   for (const row of options.live ?? []) put(fromRow(row));
   const verified = new Set(table.head.subscription.verifiedFor);
+  const closing = new Set(table.head.closing?.regions);
   const regions = new Set([...byType.values()].flatMap((quotes) => [...quotes.keys()]));
   return Object.freeze({
     origin: options.origin ?? 'snapshot',
@@ -90,7 +91,8 @@ export function createPriceBook(table: PriceTable, options: PriceBookOptions = {
       if (quote === undefined || stock === undefined) return quote;
       return { ...quote, zonesWithStock: stock.get(instanceType) ?? [] };
     },
-    regionsOf: (instanceType: string) => [...(byType.get(instanceType)?.keys() ?? [])].sort(),
+    regionsOf: (instanceType: string) =>
+      [...(byType.get(instanceType)?.keys() ?? [])].filter((region) => !closing.has(region)).sort(),
     regions: () => [...regions].sort(),
     subscriptionVerified: (instanceType: string) => verified.has(instanceType),
   });

@@ -264,6 +264,8 @@ export const headSchemas = {
       source: text,
       checkedOn: day,
     }),
+    /** Regions that still have price rows and are being shut down. */
+    closing: z.strictObject({ regions: z.array(text), source: text, checkedOn: day }).optional(),
     storage: z.strictObject({
       snapshotCnyPerGiBMonth: positive,
       objectStorageCnyPerGiBMonth: positive,

@@ -32,6 +32,7 @@ function factFor(id: BeliefId, catalog: Catalog): Belief | undefined {
   if (id === 'ram-adds-to-vram') return RAM;
   const [kind, name = ''] = id.split(':');
   if (kind === 'family') return knownFact(name) ?? familyFact(name, catalog);
+  if (kind === 'closing') return closingFact(name, catalog);
   if (kind === 'right') return familyFact(name, catalog, 'family-is-so');
   if (kind === 'instance') return knownFact(name) ?? instanceFact(name, catalog);
   return beliefs.find((belief) => belief.id === (FACT_OF[id] ?? id));
@@ -65,6 +66,13 @@ function instanceFact(instanceType: string, catalog: Catalog): Belief {
   const similar = catalog.instances.filter((instance) => instance.family === family).slice(0, SIMILAR_TYPES);
   const types = similar.map((instance) => instance.instanceType).join(', ');
   return fact('type-unknown', { instanceType, types: types === '' ? '–' : types }, '2026-11-30');
+}
+
+function closingFact(region: string, { prices }: Catalog): Belief | undefined {
+  const { closing } = prices.head;
+  if (closing === undefined) return undefined;
+  const { source, checkedOn } = closing;
+  return { id: 'region-is-closing', believed: '', values: { region }, source, checkedOn };
 }
 
 function fact(id: string, values: Belief['values'], checkedOn: string): Belief {

@@ -20,7 +20,8 @@ import { requestFromSlots } from './request.ts';
 
 /** Everything that has to be computed for the reply to this turn. What cannot be becomes a problem with a next step. */
 export function gatherFacts(before: DialogState, turn: Turn, ports: AnswerPorts): Facts {
-  const corrected = factsFor([...turn.understanding.beliefs, ...slicesNamed(turn, ports)], ports.catalog);
+  const named = [...slicesNamed(turn, ports), ...closingNamed(turn, ports)];
+  const corrected = factsFor([...turn.understanding.beliefs, ...named], ports.catalog);
   const corrections = corrected.length === 0 ? {} : { beliefs: corrected };
   try {
     return { ...factsOf(before, turn, ports), ...corrections };
@@ -36,6 +37,13 @@ function slicesNamed({ understanding }: Turn, { catalog }: AnswerPorts): readonl
     catalog.instances.some((row) => row.mode === 'vgpu' && (row.instanceType === instance || row.family === family)),
   );
   return slices ? ['vgpu-does-not-train'] : [];
+}
+
+/** A region that is being shut down was named: it is used as asked, and that has to be said. */
+function closingNamed({ understanding }: Turn, { catalog }: AnswerPorts): readonly string[] {
+  const { region } = understanding.slots;
+  const closes = region !== undefined && catalog.prices.head.closing?.regions.includes(region) === true;
+  return closes ? [`closing:${region}`] : [];
 }
 
 /** More names than a sentence can hold. */

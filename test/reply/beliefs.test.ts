@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { createPriceBook } from '../../catalog/price-book.ts';
 import { catalog, reply } from './replies.ts';
 
 /** The claims of the guides and of people (catalog.md §5, advice.md), in both languages: what the answer must name. */
@@ -63,5 +64,23 @@ describe('a claim that is wrong is put right, with its date', () => {
 
   test('a right one that nobody asks about is not repeated', () => {
     expect(reply('unet 512x512 batch 8 on gn7i, which is A10').beliefs).toEqual([]);
+  });
+});
+
+describe('regions that are being shut down', () => {
+  const closing = catalog.prices.head.closing?.regions ?? [];
+
+  test('are proposed to nobody who did not name them', () => {
+    expect(closing).toEqual(['cn-fuzhou', 'cn-nanjing']);
+    const book = createPriceBook(catalog.prices);
+    const proposed = new Set(catalog.instances.flatMap(({ instanceType }) => book.regionsOf(instanceType)));
+    expect(closing.filter((region) => proposed.has(region))).toEqual([]);
+  });
+
+  test('are used when they are named, and it is said', () => {
+    const { fallback } = reply('南京地域 unet 512x512 每卡4张 预算不限');
+    expect(fallback).toMatch(/cn-nanjing 正在关停.*20\d\d-\d\d/);
+    expect(fallback).toMatch(/推荐 ecs\./);
+    expect(reply('unet 512x512 batch 4 in Shanghai, no limit').fallback).not.toContain('shut down');
   });
 });

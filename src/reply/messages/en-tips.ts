@@ -83,6 +83,7 @@ const beliefs = {
   'family-is-so': ({ family, gpu }: Values) => `Yes, ${family} is ${gpu}`,
   'family-unknown': ({ family }: Values) => `There is no family ${family} in the catalogue`,
   'type-unknown': ({ instanceType, types }: Values) => `There is no ${instanceType}; similar ones: ${types}`,
+  'region-is-closing': ({ region }: Values) => `${region} is being shut down: better take another region`,
   'ram-is-not-vram': () => 'Host memory does not add to GPU memory: a training step has to fit on the card',
   'a10-has-no-nvlink': ({ gpu, family }: Values) =>
     `${gpu} (${family}) has no NVLink and no P2P: PCIe through the host`,

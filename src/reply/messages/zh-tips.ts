@@ -70,6 +70,7 @@ export const zhTips: TipMessages = {
     'family-is-so': ({ family, gpu }) => `对，${family} 就是 ${gpu}`,
     'family-unknown': ({ family }) => `没有 ${family} 这个规格族`,
     'type-unknown': ({ instanceType, types }) => `没有 ${instanceType} 这个规格，相近的有 ${types}`,
+    'region-is-closing': ({ region }) => `${region} 正在关停，别在那里长期放东西，最好换个地域`,
     'ram-is-not-vram': () => '主机内存不能当显存用：一步训练要整个放进卡里',
     'a10-has-no-nvlink': ({ gpu, family }) => `${gpu}（${family}）没有 NVLink，也没有 P2P，卡间通信要绕主机走 PCIe`,
   },
