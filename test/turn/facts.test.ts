@@ -99,7 +99,7 @@ describe('prices', () => {
       gpus: 1,
       amountPerHour: expect.closeTo(9.53, 2),
     });
-    const perGpu = a10?.offers.map((offer) => offer.amountPerHour / offer.gpus) ?? [];
+    const perGpu = a10?.offers.map((offer) => Math.round((offer.amountPerHour / offer.gpus) * 100)) ?? [];
     expect([...perGpu].sort((left, right) => left - right)).toEqual(perGpu);
     for (const name of ['A10', 'A100', 'V100', 'T4']) {
       expect(priceFacts({ gpu: { name } }, answerPorts)[0]?.offers[0]?.gpus).toBe(1);
