@@ -40,7 +40,8 @@ function checkSizes(logits: Tensor, target: Tensor): void {
   });
 }
 
-function lossTerms(t: Tape, logits: Tensor, target: Tensor, w: Workload): Tensor {
+/** The terms of the caller's criterion, summed in the order in which their name lists them. */
+export function lossTerms(t: Tape, logits: Tensor, target: Tensor, w: Workload): Tensor {
   switch (w.loss) {
     case 'cross-entropy':
       return crossEntropy(t, logits, target);

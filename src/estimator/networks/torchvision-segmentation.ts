@@ -3,7 +3,6 @@ import { relu, sigmoid } from '../tape/ops-activation.ts';
 import { conv2d } from '../tape/ops-conv.ts';
 import { add, multiply, scale } from '../tape/ops-core.ts';
 import { adaptiveAveragePool, dropout } from '../tape/ops-layers.ts';
-import { crossEntropy } from '../tape/ops-loss.ts';
 import { batchNorm } from '../tape/ops-norm.ts';
 import { concat } from '../tape/ops-parts.ts';
 import { resize } from '../tape/ops-resize.ts';
@@ -12,7 +11,7 @@ import type { Tape } from '../tape/tape.ts';
 import { channelsOf, sizeOf } from './blocks.ts';
 import { mobileNetV3Large } from './mobilenet-v3.ts';
 import { type Network, optionBoolean, type Run, trainingImage } from './network.ts';
-import { plainTarget } from './plain-loop.ts';
+import { lossTerms, plainTarget } from './plain-loop.ts';
 import { resnet } from './resnet.ts';
 
 interface Features {
@@ -94,11 +93,11 @@ function asppModule(t: Tape, x: Tensor): Tensor {
   return projected;
 }
 
-/** `cross_entropy(out) + 0.5 · cross_entropy(aux)`; the result dictionary lives until both are done. */
-function referenceLoss(t: Tape, out: Tensor, aux: Tensor | undefined, target: Tensor): Tensor {
+/** `criterion(out) + 0.5 · criterion(aux)`; the result dictionary lives until both are done. */
+function referenceLoss({ t, w }: Run, out: Tensor, aux: Tensor | undefined, target: Tensor): Tensor {
   return t.within('loss', () => {
-    const main = crossEntropy(t, out, target);
-    const loss = aux === undefined ? main : add(t, main, scale(t, crossEntropy(t, aux, target)));
+    const main = lossTerms(t, out, target, w);
+    const loss = aux === undefined ? main : add(t, main, scale(t, lossTerms(t, aux, target, w)));
     t.keep(out, ...(aux === undefined ? [] : [aux]));
     return loss;
   });
@@ -128,7 +127,7 @@ function simpleSegmentation(head: ClassifierHead): Network {
         : undefined;
       t.keep(maps.out, maps.aux);
       if (w.outputHeld) for (const held of aux === undefined ? [out] : [out, aux]) t.hold(held);
-      return referenceLoss(t, out, aux, target);
+      return referenceLoss(run, out, aux, target);
     },
     infer: (run, image) => {
       const maps = features(run, image);
@@ -167,7 +166,7 @@ const lraspp: Network = {
     const target = plainTarget(run);
     const out = lrasppLogits(run, trainingImage(run));
     if (run.w.outputHeld) run.t.hold(out);
-    return referenceLoss(run.t, out, undefined, target);
+    return referenceLoss(run, out, undefined, target);
   },
   infer: lrasppLogits,
 };
