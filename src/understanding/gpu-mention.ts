@@ -1,5 +1,5 @@
 import { words } from './lexicon/lexicon.ts';
-import { after, before, erase, find, type Reading, type Span, take } from './reading.ts';
+import { after, before, erase, find, outermost, type Reading, type Span, take } from './reading.ts';
 import type { GpuMention } from './understanding.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
@@ -79,8 +79,7 @@ interface Named extends Span {
 }
 
 function named(reading: Reading, vocabulary: Vocabulary): readonly Named[] {
-  const known = vocabulary.gpus
-    .find(reading.rest)
+  const known = outermost(vocabulary.gpus.find(reading.rest))
     .filter((mention) => /[a-z]/.test(mention.key) || isCardNumber(reading, mention))
     .map(({ start, end, value }): Named => {
       const suffix = SUFFIX.exec(after(reading.rest, end, 8));

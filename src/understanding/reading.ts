@@ -75,12 +75,30 @@ export function after(text: string, at: number, length = 16): string {
 
 const CLAUSE_LENGTH = 80;
 const CLAUSE_END = /[,;!?()\n]|\.(?=\s|$)/;
-const CLAUSE_START = /^[\s\S]*(?:[,;!?()\n]|\.\s)/;
+const CLAUSE_MARKS = ',;!?()\n';
+
+/** Where the last clause of the text begins. */
+function clauseStart(text: string): number {
+  for (let at = text.length - 1; at >= 0; at -= 1) {
+    const char = text[at] ?? '';
+    if (CLAUSE_MARKS.includes(char)) return at + 1;
+    if (char === '.' && /\s/.test(text[at + 1] ?? '')) return at + 2;
+  }
+  return 0;
+}
+
+/** More of one kind are a log or a table: what the person says stands at the beginning or the end. */
+const MOST_READ = 150;
+
+/** The first and last ones of many. */
+export function outermost<T>(items: readonly T[]): readonly T[] {
+  return items.length <= 2 * MOST_READ ? items : [...items.slice(0, MOST_READ), ...items.slice(-MOST_READ)];
+}
 
 /** The clause around a span: from the last to the next punctuation mark. */
 export function clauseOf(text: string, { start, end }: Span): string {
   const head = before(text, start, CLAUSE_LENGTH);
   const tail = after(text, end, CLAUSE_LENGTH);
   const stop = tail.search(CLAUSE_END);
-  return `${head.replace(CLAUSE_START, '')}${text.slice(start, end)}${stop < 0 ? tail : tail.slice(0, stop)}`;
+  return `${head.slice(clauseStart(head))}${text.slice(start, end)}${stop < 0 ? tail : tail.slice(0, stop)}`;
 }

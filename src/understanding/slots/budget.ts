@@ -1,5 +1,5 @@
 import { type Cue, words } from '../lexicon/lexicon.ts';
-import { after, before, clauseOf, erase, FILLER, type Found, find, type Reading } from '../reading.ts';
+import { after, before, clauseOf, erase, FILLER, type Found, find, outermost, type Reading } from '../reading.ts';
 import type { Budget, SlotChange } from '../understanding.ts';
 
 const CURRENCY_BEFORE = /(¥|rmb|cny|人民币) ?$|(\$|usd|us\$|美元) ?$/;
@@ -193,7 +193,7 @@ function readPeriod(reading: Reading, { held, asked }: BudgetContext): Budget | 
 
 /** What can be spent: amount, currency (CNY where none is said), period where one is said. */
 export function readBudget(reading: Reading, context: BudgetContext): Budget | null {
-  const sums = find(reading, AMOUNT).flatMap((found) => {
+  const sums = outermost(find(reading, AMOUNT)).flatMap((found) => {
     const signs = signsOf(reading, found);
     return isMoney(reading, found, signs, context) ? [{ found, signs }] : [];
   });
