@@ -1,6 +1,7 @@
 import type { Fit, Recommendation } from '../advice/recommendation.ts';
 import { memoryBar } from './blocks/memory.ts';
-import { changesText, gpuText, priceText } from './blocks/tiers.ts';
+import { priceText } from './blocks/price.ts';
+import { changesText, gpuText } from './blocks/tiers.ts';
 import { needText } from './blocks/verdict.ts';
 import { gib, grouped, money, percent, significant } from './format.ts';
 import type { Words } from './messages/index.ts';

@@ -1,6 +1,5 @@
 import type { Comparison } from '../advice/measurement.ts';
-import { monthAmounts } from './blocks/cost.ts';
-import { priceText } from './blocks/tiers.ts';
+import { monthAmounts, priceText } from './blocks/price.ts';
 import type { Maximum, ModelFigure, PriceFacts, PriceOffer, RecipeFacts } from './facts.ts';
 import { duration, gibNumber, gibOf, money, range, significant } from './format.ts';
 import type { Words } from './messages/index.ts';

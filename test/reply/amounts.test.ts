@@ -128,3 +128,20 @@ test.each([
   expect(said).toMatch(/accumulation steps/);
   expect(/BatchNorm then sees only/.test(said)).toBe(warns);
 });
+
+test.each([
+  ['unet 512x512 batch 8，包月多少钱', '包月 ¥4,845/月（按量 ¥10.09/时）', '/月'],
+  [
+    'unet 512x512 batch 8, how much as a monthly subscription?',
+    '¥4,845/month as a subscription (¥10.09/h pay',
+    '/month',
+  ],
+])('who asks for a subscription reads the month: %s', (asked, verdict, unit) => {
+  const { blocks, fallback } = reply(asked);
+  expect(fallback).toContain(verdict);
+  const lines = blocks.flatMap((block) => (block.kind === 'tiers' ? block.rows : []));
+  for (const { price, instance } of lines.filter((line) => /\d/.test(line.price))) {
+    expect(price).toContain(unit);
+    expect(numberIn(price)).toBe(Math.round((prices.find(instance, 'cn-hangzhou')?.amountPerHour ?? 0) * 480));
+  }
+});

@@ -2,12 +2,7 @@ import type { BudgetLimit, Fit, Recommendation, RunCost } from '../../advice/rec
 import { duration, grouped, hoursRange, money } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block } from '../reply.ts';
-import { priceText } from './tiers.ts';
-
-/** Hours of a machine that runs all month (the vendor's billing month). */
-const MONTH_HOURS = 720;
-/** A subscription month costs as much as this many pay-as-you-go hours (catalog/SOURCES.md, prices of 2024-12-30). */
-const SUBSCRIPTION_HOURS = 480;
+import { MONTH_HOURS, monthAmounts, priceText } from './price.ts';
 
 interface Item {
   readonly label: string;
@@ -27,13 +22,6 @@ export function costFacts(recommendation: Recommendation, words: Words): Block |
     { label: text.spot, value: text.spotValue },
   ];
   return { kind: 'facts', level: 'details', title: words.answer.sections.cost, items };
-}
-
-export function monthAmounts(price: { amount: number; currency: 'CNY' | 'USD' }): readonly [string, string] {
-  return [
-    money(Math.round(price.amount * MONTH_HOURS), price.currency),
-    money(Math.round(price.amount * SUBSCRIPTION_HOURS), price.currency),
-  ];
 }
 
 function monthItem(fit: Fit, price: NonNullable<Fit['price']>, words: Words): Item {

@@ -2,6 +2,7 @@ import type { Change, Fit, FitStatus, Price, Recommendation } from '../../advice
 import { duration, gibNumber, joined, money, range } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import type { Block, TierLine } from '../reply.ts';
+import { paidText, priceText } from './price.ts';
 
 /** The guides' three tiers, each with its best instance type or the reason why not. */
 export function tiersTable(recommendation: Recommendation, words: Words): Block {
@@ -14,7 +15,7 @@ export function tiersTable(recommendation: Recommendation, words: Words): Block 
   };
 }
 
-function tierLine(fit: Fit, { recommended, region }: Recommendation, words: Words): TierLine {
+function tierLine(fit: Fit, { recommended, region, chargeType }: Recommendation, words: Words): TierLine {
   const none = words.answer.none;
   return {
     tier: fit.tier === null ? '' : words.answer.tierNames[fit.tier],
@@ -22,7 +23,7 @@ function tierLine(fit: Fit, { recommended, region }: Recommendation, words: Word
     instance: fit.instanceType ?? none,
     gpu: gpuText(fit),
     result: resultText(fit, region, words),
-    price: fit.price === null ? none : priceText(fit.price, words),
+    price: fit.price === null ? none : paidText(fit.price, chargeType, words),
     secondsPerStep: fit.secondsPerIteration === null ? none : range(...fit.secondsPerIteration),
     costPerThousand:
       fit.price === null || fit.costPerThousandIterations === null
@@ -42,11 +43,6 @@ const LABEL_MEMORY = / \d+ ?GB$/;
 /** "1×A10 22.1 GiB". */
 export function gpuText(fit: Pick<Fit, 'gpus' | 'gpu' | 'usableGiB'>): string {
   return `${fit.gpus}×${fit.gpu.replace(LABEL_MEMORY, '')} ${gibNumber(fit.usableGiB)} GiB`;
-}
-
-/** "¥10.09/h". */
-export function priceText(price: { readonly amount: number; readonly currency: 'CNY' | 'USD' }, words: Words): string {
-  return `${money(price.amount, price.currency)}${words.answer.perHour}`;
 }
 
 const SHOWN_REGIONS = 3;

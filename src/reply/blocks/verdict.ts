@@ -1,9 +1,10 @@
-import type { Fit, Recommendation } from '../../advice/recommendation.ts';
+import type { Fit, Price, Recommendation } from '../../advice/recommendation.ts';
 import type { Estimate } from '../../estimator/estimate-result.ts';
 import { duration, gib, gibNumber, gibOf, hoursRange, significant } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import { amountRange, budgetText } from './cost.ts';
-import { changesText, gpuText, priceText, soldInText } from './tiers.ts';
+import { paidText, priceText } from './price.ts';
+import { changesText, gpuText, soldInText } from './tiers.ts';
 
 /** "Needs 7.0 GiB per GPU (nvidia-smi ≈ 8.1)". */
 export function needText({ bytes }: Estimate, words: Words): string {
@@ -27,7 +28,7 @@ export function rentText(recommendation: Recommendation, words: Words): string {
   const offer: Offer = [
     recommended.instanceType ?? recommended.gpu,
     gpuText(recommended),
-    priceText(recommended.price, words),
+    offeredPrice(recommended.price, recommendation, words),
   ];
   const asked = budget === null ? '' : budgetText(budget, words);
   if (recommended.reason === 'nothing-within-deadline' && deadlineHours !== null) {
@@ -46,6 +47,12 @@ export function rentText(recommendation: Recommendation, words: Words): string {
     ...runTexts(recommendation, words),
   ];
   return parts.join(words.locale === 'zh' ? '，' : ', ');
+}
+
+/** A subscription's month beside the hour that it is computed from and that budgets are judged by. */
+function offeredPrice(price: Price, { chargeType }: Recommendation, words: Words): string {
+  const paid = paidText(price, chargeType, words);
+  return chargeType === 'PrePaid' ? words.answer.verdict.subscription(paid, priceText(price, words)) : paid;
 }
 
 const isUnpriced = (fit: Fit): boolean => fit.status === 'price-on-request';

@@ -43,6 +43,7 @@ export const en = {
     split: (gpus: number, share: string, needed: string) =>
       `shared by ${gpus} GPUs, ${share} images each, ${needed} per GPU`,
     withChanges: (changes: string) => `with ${changes}`,
+    subscription: (month: string, hour: string) => `${month} as a subscription (${hour} pay-as-you-go)`,
     withinBudget: (budget: string) => `within your ${budget}`,
     overBudget: (budget: string, instance: string, gpu: string, price: string) =>
       `nothing fits into ${budget}; the cheapest way is ${instance}: ${gpu}, ${price}`,

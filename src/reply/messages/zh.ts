@@ -41,6 +41,7 @@ export const zh: AnswerMessages = {
     take: (instance, gpu, price) => `推荐 ${instance}：${gpu}，${price}`,
     split: (gpus, share, needed) => `分到 ${gpus} 张卡、每卡 ${share} 张，每卡要 ${needed}`,
     withChanges: (changes) => `要${changes}`,
+    subscription: (month, hour) => `包月 ${month}（按量 ${hour}）`,
     withinBudget: (budget) => `预算 ${budget}${budget.endsWith('）') ? '' : ' '}内`,
     overBudget: (budget, instance, gpu, price) => `预算 ${budget} 不够，最省的是 ${instance}：${gpu}，${price}`,
     wholeRun: (hours, amount) => `跑完约 ${hours}、${amount}`,
