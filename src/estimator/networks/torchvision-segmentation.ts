@@ -105,34 +105,37 @@ function referenceLoss({ t, w }: Run, out: Tensor, aux: Tensor | undefined, targ
 
 type ClassifierHead = (t: Tape, x: Tensor, numClasses: number) => Tensor;
 
+/** Logits of both heads at image size, each enlarged before the next is computed; the third stage is kept for its head only. */
+function simpleForward(run: Run, image: Tensor, head: ClassifierHead): { out: Tensor; aux: Tensor | undefined } {
+  const { t, w, spec } = run;
+  const maps = features(run, image);
+  const size = sizeOf(image);
+  const out = resize(
+    t,
+    t.within('classifier', () => head(t, maps.out, w.numClasses)),
+    size,
+  );
+  t.keep(maps.out);
+  if (!(w.auxiliaryHead ?? optionBoolean(spec, 'auxiliaryHead', false))) return { out, aux: undefined };
+  const aux = t.within('aux_classifier', () => fcnHead(t, maps.aux, w.numClasses));
+  const enlarged = resize(t, aux, size);
+  t.keep(maps.out, maps.aux);
+  return { out, aux: enlarged };
+}
+
+/** The auxiliary head runs in evaluation too. */
 function simpleSegmentation(head: ClassifierHead): Network {
-  const main = (run: Run, maps: Features, size: readonly [number, number]): Tensor => {
-    const logits = run.t.within('classifier', () => head(run.t, maps.out, run.w.numClasses));
-    return resize(run.t, logits, size);
-  };
   return {
     train: (run) => {
-      const { t, w, spec } = run;
       const image = trainingImage(run);
       const target = plainTarget(run);
-      const maps = features(run, image);
-      const out = main(run, maps, sizeOf(image));
-      const withAuxiliary = w.auxiliaryHead ?? optionBoolean(spec, 'auxiliaryHead', false);
-      const aux = withAuxiliary
-        ? resize(
-            t,
-            t.within('aux_classifier', () => fcnHead(t, maps.aux, w.numClasses)),
-            sizeOf(image),
-          )
-        : undefined;
-      t.keep(maps.out, maps.aux);
-      if (w.outputHeld) for (const held of aux === undefined ? [out] : [out, aux]) t.hold(held);
+      const { out, aux } = simpleForward(run, image, head);
+      if (run.w.outputHeld) for (const held of aux === undefined ? [out] : [out, aux]) run.t.hold(held);
       return referenceLoss(run, out, aux, target);
     },
     infer: (run, image) => {
-      const maps = features(run, image);
-      const out = main(run, maps, sizeOf(image));
-      run.t.keep(maps.out, maps.aux);
+      const { out, aux } = simpleForward(run, image, head);
+      if (aux !== undefined) run.t.keep(aux);
       return out;
     },
   };
