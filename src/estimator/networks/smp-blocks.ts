@@ -1,5 +1,5 @@
 import { AppError } from '../../errors.ts';
-import { relu, sigmoid } from '../tape/ops-activation.ts';
+import { activate, logSoftmax, relu, sigmoid, softmax } from '../tape/ops-activation.ts';
 import { conv2d } from '../tape/ops-conv.ts';
 import { add, multiply } from '../tape/ops-core.ts';
 import { adaptiveAveragePool } from '../tape/ops-layers.ts';
@@ -42,11 +42,11 @@ export function scse(t: Tape, name: string, x: Tensor): Tensor {
   });
 }
 
-/** Convolution with bias, then a bilinear enlargement where the factor is above 1. */
+/** Convolution with bias, then a bilinear enlargement where the factor is above 1, then the activation that the constructor names. */
 export function segmentationHead(
   t: Tape,
   x: Tensor,
-  head: { classes: number; kernel: 1 | 3; upsampling: number },
+  head: { classes: number; kernel: 1 | 3; upsampling: number; activation: string },
 ): Tensor {
   return t.call('segmentation_head', x, () => {
     const logits = conv2d(t, x, {
@@ -55,8 +55,28 @@ export function segmentationHead(
       padding: head.kernel === 3 ? 1 : 0,
       bias: true,
     });
-    return head.upsampling > 1 ? enlarge(t, logits, head.upsampling) : logits;
+    return headActivation(t, head.upsampling > 1 ? enlarge(t, logits, head.upsampling) : logits, head.activation);
   });
+}
+
+/** `Activation` of the library by its name; those without a gradient, or with arguments of their own, are refused. */
+export function headActivation(t: Tape, logits: Tensor, name: string): Tensor {
+  switch (name) {
+    case 'identity':
+      return logits;
+    case 'sigmoid':
+    case 'tanh':
+      return activate(t, logits, name);
+    case 'softmax':
+    case 'softmax2d':
+      return softmax(t, logits);
+    case 'logsoftmax':
+      return logSoftmax(t, logits);
+    default:
+      throw new AppError('unsupported-combination', `activation ${name} after the head`, {
+        details: { option: 'activation', known: ['identity', 'sigmoid', 'tanh', 'softmax', 'softmax2d', 'logsoftmax'] },
+      });
+  }
 }
 
 export function enlarge(t: Tape, x: Tensor, factor: number, mode: ResizeMode = 'bilinear'): Tensor {

@@ -14,7 +14,7 @@ import { channelsOf } from './blocks.ts';
 import { type VitRequest, type VitShape, vitFeatures, vitShape } from './encoder-timm-vit.ts';
 import { type Network, optionBoolean, optionNumber, optionNumbers, optionText, type Run } from './network.ts';
 import { plainLoop } from './plain-loop.ts';
-import { enlarge } from './smp-blocks.ts';
+import { enlarge, headActivation } from './smp-blocks.ts';
 import { unsupported } from './smp-model.ts';
 
 interface DptOptions {
@@ -94,15 +94,16 @@ function decoder(t: Tape, maps: readonly Tensor[], prefixes: readonly Tensor[], 
   return fused ?? t.input([1]);
 }
 
-function head(t: Tape, x: Tensor, classes: number): Tensor {
+function head(t: Tape, x: Tensor, { classes, activation }: { classes: number; activation: string }): Tensor {
   return t.call('segmentation_head', x, () => {
     const logits = t.call('head', x, () => {
       const refined = relu(t, batchNorm(t, conv2d(t, x, { out: channelsOf(x), kernel: 3, padding: 1 })));
       return conv2d(t, dropout(t, refined, 0.1), { out: classes, kernel: 1, bias: true });
     });
     const enlarged = enlarge(t, logits, 2);
-    t.keep(logits);
-    return enlarged;
+    const activated = headActivation(t, enlarged, activation);
+    t.keep(logits, enlarged);
+    return activated;
   });
 }
 
@@ -145,7 +146,10 @@ export const smpDptNetworks: Readonly<Record<string, Network>> = {
         t.call('encoder', image, () => vitFeatures(t, image, shape, requestOf(run, shape, depth))),
       );
       const decoded = t.call('decoder', [...maps, ...prefixes], () => decoder(t, maps, prefixes, options));
-      const masks = head(t, decoded, w.numClasses);
+      const masks = head(t, decoded, {
+        classes: w.numClasses,
+        activation: optionText(spec, 'activation', 'identity'),
+      });
       t.keep(...maps, ...prefixes, decoded);
       return masks;
     });

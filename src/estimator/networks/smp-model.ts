@@ -4,7 +4,7 @@ import type { Tape } from '../tape/tape.ts';
 import type { ModelSpec } from '../workload.ts';
 import { sizeOf } from './blocks.ts';
 import type { Encoder, EncoderRequest } from './encoder.ts';
-import { type Network, optionNumber, type Run } from './network.ts';
+import { type Network, optionNumber, optionText, type Run } from './network.ts';
 import { plainLoop } from './plain-loop.ts';
 import { segmentationHead } from './smp-blocks.ts';
 import { findEncoder, knownEncoders } from './smp-encoders.ts';
@@ -34,6 +34,7 @@ export function smpModel(build: (run: Run) => SmpParts): Network {
         classes: w.numClasses,
         kernel: parts.kernel,
         upsampling: parts.upsampling,
+        activation: optionText(spec, 'activation', 'identity'),
       });
       t.keep(...features, decoded);
       return masks;
