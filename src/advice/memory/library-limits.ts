@@ -14,13 +14,16 @@ const CHECKPOINTING: ReadonlySet<Implementation> = new Set(['mmseg', 'mmdetectio
  * (truth/libraries.md; heads of mmseg 1.2.2).
  */
 const POOLED_BATCH_NORM =
-  /^(deeplabv3|deeplabv3plus|pspnet|upernet|pan|psanet|icnet|apcnet|dmnet|bisenetv1|bisenetv2|stdc|ddrnet|pidnet|fastscnn|fast-scnn|encnet|ppliteseg|pp-liteseg|autodeeplab|panoptic-deeplab)$/;
+  /^(deeplabv3|deeplabv3plus|pspnet|upernet|pan|psanet|icnet|apcnet|dmnet|bisenetv1|bisenetv2|stdc|ddrnet|pidnet|fastscnn|fast-scnn|encnet|ppliteseg|pp-liteseg|autodeeplab|panoptic-deeplab|beit|data2vec)$/;
+/** Split attention normalises its globally pooled gates in every block. */
+const POOLED_BACKBONE = /resnest/;
 
 /** Smallest micro-batch that trains at all. */
 export function smallestBatch(workload: Workload): number {
   const { norm, model } = workload;
   const usesBatchNorm = norm === null || norm === 'batch';
-  return usesBatchNorm && POOLED_BATCH_NORM.test(model.architecture) ? 2 : 1;
+  const pooled = POOLED_BATCH_NORM.test(model.architecture) || POOLED_BACKBONE.test(model.backbone ?? '');
+  return usesBatchNorm && pooled ? 2 : 1;
 }
 
 export const canFuseAttention = (workload: Workload): boolean => FUSED_ATTENTION.has(workload.model.implementation);
