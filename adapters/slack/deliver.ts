@@ -5,13 +5,14 @@ import type { AdapterContext, Delivery } from '../adapter.ts';
 import type { Seal } from '../seal.ts';
 import { type SlackAddress, tenantOf, userIdOf } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
-import { call, postResponse } from './web.ts';
+import { postResponse, write } from './web.ts';
 
 /** Key of what the buttons under an answer need later: the details, and the message to share. */
 export const answerKey = (address: SlackAddress, code: string): string =>
   `slack/answer/${tenantOf(address)}/${address.channel}/${code}`;
 
 export interface Courier {
+  readonly context: AdapterContext;
   readonly address: SlackAddress;
   readonly client: webApi.WebClient;
   readonly seal: Seal;
@@ -33,25 +34,24 @@ async function isDelivered({ address, client, delivery }: Courier): Promise<bool
 }
 
 async function post(courier: Courier, { text, blocks }: SlackMessage): Promise<void> {
-  const { address, client, delivery } = courier;
+  const { context, address, client, delivery } = courier;
   if (await isDelivered(courier)) return;
   const thread = address.threadTs === null ? {} : { thread_ts: address.threadTs };
   const metadata =
     delivery === undefined ? {} : { metadata: { event_type: eventType, event_payload: { key: delivery.key } } };
   const message = { channel: address.channel, text, ...thread, ...metadata, ...quiet };
-  const send = (withBlocks: boolean) =>
-    call('chat.postMessage', () => client.chat.postMessage(withBlocks ? { ...message, blocks: [...blocks] } : message));
-  await send(true).catch((error: unknown) => {
+  await write(client, 'chat.postMessage', { ...message, blocks }).catch((error: unknown) => {
     const reason = error instanceof AppError ? error.details['reason'] : undefined;
-    if (reason === 'invalid_blocks' || reason === 'msg_blocks_too_long') return send(false);
-    throw error;
+    if (reason !== 'invalid_blocks' && reason !== 'msg_blocks_too_long') throw error;
+    context.logger.warn({ error }, 'blocks refused, text sent');
+    return write(client, 'chat.postMessage', message);
   });
 }
 
 async function update({ address, client }: Courier, { text, blocks }: SlackMessage): Promise<void> {
   const { channel, updateTs: ts } = address;
   if (ts === null || address.ephemeral) throw new AppError('platform-refused', 'nothing to update');
-  await call('chat.update', () => client.chat.update({ channel, ts, text, blocks: [...blocks] }));
+  await write(client, 'chat.update', { channel, ts, text, blocks });
 }
 
 async function respond({ address, seal }: Courier, { text, blocks }: SlackMessage): Promise<void> {
@@ -63,9 +63,8 @@ async function respond({ address, seal }: Courier, { text, blocks }: SlackMessag
 /** Where only the asker reads it: in the channel if we are in it, else in the direct messages. */
 async function whisper({ address, client }: Courier, { text, blocks }: SlackMessage): Promise<void> {
   const { channel, user } = address;
-  const message = { text, blocks: [...blocks] };
-  await call('chat.postEphemeral', () => client.chat.postEphemeral({ channel, user, ...message })).catch(() =>
-    call('chat.postMessage', () => client.chat.postMessage({ channel: user, ...message, ...quiet })),
+  await write(client, 'chat.postEphemeral', { channel, user, text, blocks }).catch(() =>
+    write(client, 'chat.postMessage', { channel: user, text, blocks, ...quiet }),
   );
 }
 
@@ -90,8 +89,8 @@ async function send(courier: Courier, message: SlackMessage): Promise<void> {
 }
 
 /** Renders, sends, and keeps what the buttons under the answer need. */
-export async function deliverReply(courier: Courier, reply: Reply, context: AdapterContext): Promise<void> {
-  const { address, keepMs } = courier;
+export async function deliverReply(courier: Courier, reply: Reply): Promise<void> {
+  const { context, address, keepMs } = courier;
   const ephemeral = address.ephemeral || address.route === 'respond';
   const { message, shared, details } = renderReply(
     reply,

@@ -61,7 +61,7 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
     async deliver(address, reply, delivery) {
       const place = slackAddress.parse(address);
       const client = await workspaces.clientFor(place);
-      await deliverReply({ address: place, client, seal, delivery, keepMs }, reply, context);
+      await deliverReply({ context, address: place, client, seal, delivery, keepMs }, reply);
     },
     profileLocale: (address) => workspaces.localeOf(slackAddress.parse(address)),
     check: () => workspaces.check(),

@@ -1,10 +1,11 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { webApi } from '@slack/bolt';
 import { z } from 'zod';
-import { AppError, asAppError } from '../../src/errors.ts';
+import { AppError } from '../../src/errors.ts';
 import { postJson } from '../http.ts';
 import type { SlackAdapterConfig } from './config.ts';
 
-const { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebAPIRequestError, WebClient } = webApi;
+const { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebClient } = webApi;
 
 /** Answers of the Web API that a later attempt may cure: https://docs.slack.dev/reference/methods/chat.postMessage#errors */
 const passing = new Set([
@@ -14,6 +15,7 @@ const passing = new Set([
   'fatal_error',
   'service_unavailable',
   'request_timeout',
+  'unreadable_answer',
 ]);
 
 /** Longest pause, in seconds, that one call sits out by itself after a 429; longer ones are the inbox's business. */
@@ -31,45 +33,81 @@ export const webClientOptions = ({ apiUrl }: SlackAdapterConfig, logger: webApi.
 export const createWebClient = (token: string, config: SlackAdapterConfig, logger: webApi.Logger): webApi.WebClient =>
   new WebClient(token, webClientOptions(config, logger));
 
-/** Refused (the platform said no) or unreachable (worth a retry); never carries a body, which may hold a person's text. */
-export function platformError(error: unknown, doing: string): AppError {
-  if (error instanceof WebAPIPlatformError) {
-    const reason = /^[a-z_]{1,60}$/u.test(error.data.error) ? error.data.error : 'unreadable_answer';
-    const code = passing.has(reason) || reason === 'unreadable_answer' ? 'platform-unreachable' : 'platform-refused';
-    return new AppError(code, `Slack refused ${doing}: ${reason}`, { details: { reason } });
-  }
-  if (error instanceof WebAPIRateLimitedError) {
-    const details = { reason: 'ratelimited', retryAfterSeconds: error.retryAfter };
-    return new AppError('platform-unreachable', `Slack asks to wait with ${doing}`, { details });
-  }
-  if (error instanceof WebAPIHTTPError) {
-    return new AppError('platform-unreachable', `Slack answered ${error.statusCode} to ${doing}`);
-  }
-  if (error instanceof WebAPIRequestError) return new AppError('platform-unreachable', `Slack did not answer ${doing}`);
-  if (error instanceof AppError) return asAppError(error);
-  return new AppError('platform-unreachable', `${doing} failed`);
+function refused(doing: string, said = ''): AppError {
+  const reason = /^[a-z_]{1,60}$/u.test(said) ? said : 'unreadable_answer';
+  const code = passing.has(reason) ? 'platform-unreachable' : 'platform-refused';
+  return new AppError(code, `Slack refused ${doing}: ${reason}`, { details: { reason } });
 }
 
-/** One Web API call with our errors, sitting out a short rate limit once. */
-export async function call<T>(doing: string, work: () => Promise<T>): Promise<T> {
+const unreachable = (message: string, details = {}): AppError =>
+  new AppError('platform-unreachable', message, { details });
+
+const limited = (doing: string, retryAfterSeconds: number | undefined): AppError =>
+  unreachable(`Slack asks to wait with ${doing}`, {
+    reason: 'ratelimited',
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  });
+
+/** Refused (the platform said no) or unreachable (worth a retry); never carries a body, which may hold a person's text. */
+export function platformError(error: unknown, doing: string): AppError {
+  if (error instanceof AppError) return error;
+  if (error instanceof WebAPIPlatformError) return refused(doing, error.data.error);
+  if (error instanceof WebAPIRateLimitedError) return limited(doing, error.retryAfter);
+  if (error instanceof WebAPIHTTPError) return unreachable(`Slack answered ${error.statusCode} to ${doing}`);
+  return unreachable(`Slack did not answer ${doing}`);
+}
+
+/** Sits out a short rate limit once. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof WebAPIRateLimitedError) || error.retryAfter > patienceSeconds)
-      throw platformError(error, doing);
-    await new Promise((resolve) => setTimeout(resolve, error.retryAfter * 1_000));
+    const seconds = error instanceof AppError ? error.details['retryAfterSeconds'] : undefined;
+    if (typeof seconds !== 'number' || seconds > patienceSeconds) throw error;
+    await wait(seconds * 1_000);
+    return work();
   }
-  return work().catch((error: unknown) => {
-    throw platformError(error, doing);
-  });
 }
 
-const refusal = z.object({ ok: z.literal(false) });
+/** One Web API call by the library, with our errors. */
+export const call = <T>(doing: string, work: () => Promise<T>): Promise<T> =>
+  patiently(() =>
+    work().catch((error: unknown) => {
+      throw platformError(error, doing);
+    }),
+  );
+
+const outcome = z.object({
+  ok: z.boolean(),
+  error: z.string().optional(),
+  response_metadata: z
+    .object({ messages: z.array(z.string()) })
+    .optional()
+    .catch(undefined),
+});
+
+/**
+ * Calls a method that writes a message: these take JSON. The library would walk through every block for a log line that
+ * nobody reads and repeat a request of unknown outcome, which may post twice; whoever delivers looks first.
+ */
+export function write({ slackApiUrl, token }: webApi.WebClient, method: string, body: object): Promise<void> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json; charset=utf-8' };
+  return patiently(async () => {
+    const answer = await postJson(slackApiUrl + method, { what: method, body, headers });
+    if (answer.status === 429) throw limited(method, answer.retryAfter);
+    if (answer.status !== 200) throw unreachable(`Slack answered ${answer.status} to ${method}`);
+    const { ok, error, response_metadata: about } = outcome.safeParse(answer.body).data ?? { ok: false };
+    if (ok) return;
+    // Which block it is about, without what stands in it.
+    const places = about?.messages.flatMap((message) => /\[json-pointer:[/\w]+\]/u.exec(message) ?? []) ?? [];
+    throw refused([method, ...places].join(' '), error);
+  });
+}
 
 /** Posts to a response URL: https://docs.slack.dev/interactivity/handling-user-interaction#message_responses */
 export async function postResponse(url: string, body: Readonly<Record<string, unknown>>): Promise<void> {
   const { status, body: answer } = await postJson(url, { what: 'an answer by response URL', body });
-  if (status < 300 && !refusal.safeParse(answer).success) return;
+  if (status < 300 && outcome.safeParse(answer).data?.ok !== false) return;
   const code = status === 429 || status >= 500 ? 'platform-unreachable' : 'platform-refused';
   throw new AppError(code, `the response URL answered ${status}`, { details: { status } });
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { Accepted, AcceptOutcome, Adapter, AdapterContext, Logger } from '../../../adapters/adapter.ts';
 import { type DingtalkAdapterConfig, dingtalkEnvSchema } from '../../../adapters/dingtalk/config.ts';
 import { createDingtalkAdapter } from '../../../adapters/dingtalk/index.ts';
@@ -68,7 +69,7 @@ function recordingLogger(logs: string[]): Logger {
   return logger;
 }
 
-/** The adapter on a real store and real sockets, with an inbox that answers at once. */
+/** The adapter on a real store and real sockets, with an inbox that answers at once: as the real one, in a later turn of the loop. */
 export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const gateway = options.gateway ?? (await DingtalkGateway.start());
   const store = await openStateStore('memory:');
@@ -78,6 +79,7 @@ export async function openBench(options: BenchOptions = {}): Promise<Bench> {
   const working = new Set<Promise<void>>();
   const tails = new Map<string, Promise<void>>();
   const work = async (item: Accepted): Promise<void> => {
+    await setImmediate();
     await bench.adapter.deliver(item.address, bench.reply(item), { key: randomUUID(), repeated: false });
   };
   const context: AdapterContext = {
