@@ -19,7 +19,7 @@ import {
 } from './dialogue.ts';
 import type { Facts, Problem } from './facts.ts';
 import { fallbackText } from './fallback.ts';
-import { cheaperBlocks, explainBlocks } from './follow-ups.ts';
+import { cheaperBlocks, durationBlocks, explainBlocks, remedyBlocks } from './follow-ups.ts';
 import { readable, significant } from './format.ts';
 import { type Words, wordsOf } from './messages/index.ts';
 import { type Failure, oomBlocks } from './oom.ts';
@@ -105,13 +105,9 @@ function answerBlocks(
     const verdict: Block = { kind: 'verdict', level: 'main', text: sizeVerdict(recommendation, words) };
     return [verdict, ...shown(orderBlocks(recommendation, form, words))];
   }
-  if (understanding.command === 'explain' && recommendation !== undefined) return explainBlocks(recommendation, words);
-  if (understanding.command === 'cheaper' && recommendation !== undefined) {
-    return [...cheaperBlocks(recommendation, words), ...sizeBlocks(input, recommendation, words).slice(1)];
-  }
-  if (understanding.command === 'details' && recommendation !== undefined) {
-    return shown(sizeBlocks(input, recommendation, words));
-  }
+  const followUp =
+    recommendation === undefined ? null : followUpBlocks(understanding.command, { input, recommendation }, words);
+  if (followUp !== null) return followUp;
   if (intent === 'oom_report') {
     const diagnosis = oomBlocks(failureOf(turn, recommendation), words);
     return recommendation === undefined ? diagnosis : [...diagnosis, ...failedBlocks(input, recommendation, words)];
@@ -127,6 +123,29 @@ function answerBlocks(
   }
   const ownCards = state.slots.owned === true && intent !== 'fits' && intent !== 'compare';
   return ownCards ? sizeBlocks(input, recommendation, words) : cardBlocks(input, recommendation, words);
+}
+
+/** What a question about the answer before shows of it. */
+function followUpBlocks(
+  command: string | null,
+  { input, recommendation }: { input: AnswerInput; recommendation: Recommendation },
+  words: Words,
+): readonly Block[] | null {
+  const rest = (): readonly Block[] => sizeBlocks(input, recommendation, words).slice(1);
+  switch (command) {
+    case 'explain':
+      return explainBlocks(recommendation, words);
+    case 'cheaper':
+      return [...cheaperBlocks(recommendation, words), ...rest()];
+    case 'duration':
+      return [...durationBlocks(recommendation, words), ...rest()];
+    case 'remedy':
+      return remedyBlocks(recommendation, words);
+    case 'details':
+      return shown(sizeBlocks(input, recommendation, words));
+    default:
+      return null;
+  }
 }
 
 function failureOf({ understanding, state }: Turn, recommendation: Recommendation | undefined): Failure {

@@ -1,9 +1,11 @@
 import type { Fit, Recommendation } from '../advice/recommendation.ts';
+import { amountRange } from './blocks/cost.ts';
 import { memoryBar } from './blocks/memory.ts';
 import { priceText } from './blocks/price.ts';
 import { changesText, gpuText } from './blocks/tiers.ts';
-import { needText } from './blocks/verdict.ts';
-import { gib, grouped, money, percent, significant } from './format.ts';
+import { tipBlocks } from './blocks/tips.ts';
+import { cardName, needText, sizeVerdict } from './blocks/verdict.ts';
+import { duration, gib, grouped, hoursRange, money, percent, range, significant } from './format.ts';
 import type { Words } from './messages/index.ts';
 import type { Block } from './reply.ts';
 
@@ -40,6 +42,40 @@ function choiceText({ recommended }: Recommendation, words: Words): readonly Blo
   const cost = thousand === null ? priceText(recommended.price, words) : money(thousand, recommended.price.currency);
   const text = chosen(recommended.instanceType ?? recommended.gpu, reasons[recommended.reason], cost);
   return [{ kind: 'text', level: 'main', text }];
+}
+
+/** What to change to need less, with the savings. */
+export function remedyBlocks(recommendation: Recommendation, words: Words): readonly Block[] {
+  const tips = tipBlocks(recommendation, words).map((block): Block => ({ ...block, level: 'main' }));
+  return [{ kind: 'verdict', level: 'main', text: sizeVerdict(recommendation, words) }, ...tips];
+}
+
+/** How long a run takes, or a step where nobody said how many there are. */
+export function durationBlocks(recommendation: Recommendation, words: Words): readonly Block[] {
+  const { run, own, named, recommended } = recommendation;
+  const fit = own ?? named[0] ?? recommended;
+  if (fit?.secondsPerIteration == null) return [];
+  const { verdict, cost } = words.answer;
+  if (run !== null && fit === recommended) {
+    const value = cost.runValue(
+      hoursRange(run.hours, words.locale),
+      amountRange(run),
+      grouped(run.iterations),
+      cost.basis[run.basis],
+    );
+    return [{ kind: 'verdict', level: 'main', text: `${cardName(fit)}: ${value}` }];
+  }
+  const thousand = fit.costPerThousandIterations;
+  const price = thousand === null || fit.price === null ? null : money(thousand, fit.price.currency);
+  const paced = verdict.pace(cardName(fit), range(...fit.secondsPerIteration), price);
+  const whole =
+    fit.runHours === undefined
+      ? verdict.askRun
+      : verdict.runOn(cardName(fit), duration(fit.runHours, words.locale), null);
+  return [
+    { kind: 'verdict', level: 'main', text: paced },
+    { kind: 'text', level: 'main', text: whole },
+  ];
 }
 
 /** The lowest hourly price that holds it, which may be another one than the cheapest per image. */

@@ -53,6 +53,9 @@ export const en = {
     notRented: (card: string) => `No listed instance type has ${card}: judged as a card of your own.`,
     runOn: (card: string, hours: string, cost: string | null) =>
       `the whole run takes about ${hours} on ${card}${cost === null ? '' : `, ${cost}`}`,
+    pace: (card: string, seconds: string, cost: string | null) =>
+      `${card}: ${seconds} s per step${cost === null ? '' : `, ${cost} per 1,000`}`,
+    askRun: 'Say how many iterations or epochs ("80k iterations", "100 epochs") for time and cost of the whole run.',
     lasts: (hours: string) => `enough for ${hours}`,
     unpricedOnly: 'only types without a public price hold it; ask sales, see the table',
     deadline: (hours: string, take: string, takes: string) =>

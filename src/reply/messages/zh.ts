@@ -48,6 +48,8 @@ export const zh: AnswerMessages = {
     paced: (verdict, seconds, cost) => `${verdict}；每步 ${seconds} 秒${cost === null ? '' : `，千步 ${cost}`}`,
     notRented: (card) => `阿里云公开的规格里租不到 ${card}，按你手上有这张卡来算。`,
     runOn: (card, hours, cost) => `${card} 上整个训练约 ${hours}${cost === null ? '' : `、${cost}`}`,
+    pace: (card, seconds, cost) => `${card}：每步 ${seconds} 秒${cost === null ? '' : `，千步 ${cost}`}`,
+    askRun: '说一下训多少步或多少轮（比如"80k iter"、"100 epoch"），我就能算总时间和总价。',
     lasts: (hours) => `够用 ${hours}`,
     unpricedOnly: '只有没公开报价的规格放得下，得找销售问价，见下表',
     deadline: (hours, take, takes) => `${hours}内都训不完，预算内最快的也要约 ${takes}：${take}`,

@@ -81,5 +81,20 @@ export const conversation = {
   terraform: ['terraform', 'hcl'],
   changeBudget: ['(?:change|set) (?:the |my )?budget', '(?:other|another|different) budget'],
   ownCard: ['(?:i have|use|on) my own (?:gpu|card)', 'my own (?:gpu|card)'],
+  duration: [
+    'how long (?:will|does|would|is|for|it|to|until)',
+    'how many (?:hours|days)',
+    'training time',
+    'when (?:will|would) (?:it|this|that) (?:finish|be done|end)',
+    'how fast',
+  ],
+  remedy: [
+    'what (?:can|should|do|could) (?:i|we) (?:do|change|try)',
+    'how (?:can|do|could|should) (?:i|we) (?:fix|solve|avoid|reduce|lower|save|shrink|cut|make it fit)',
+    'how to (?:fix|solve|avoid|reduce|lower|save)',
+    'any (?:tips|advice|suggestions?|ideas)',
+    '(?:save|reduce|cut|use less) (?:gpu |some )?memory',
+    'make it fit',
+  ],
   explain: ['why', 'explain', 'where does (?:the memory|it) go', 'what uses (?:the )?memory'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest';
+import type { DialogState } from '../../src/dialog/dialog-state.ts';
+import { initialState } from '../../src/dialog/reduce.ts';
+import type { Reply } from '../../src/reply/reply.ts';
+import { decideTurn } from '../../src/turn/take-turn.ts';
+import { answerPorts } from '../contracts/golden-replies.ts';
+
+/** The last reply of a conversation. */
+function lastReply(...said: readonly string[]): Reply {
+  let state: DialogState = initialState(/[一-鿿]/.test(said.join('')) ? 'zh' : 'en');
+  let reply: Reply | undefined;
+  for (const text of said) {
+    const turn = decideTurn(state, text, answerPorts);
+    state = turn.state;
+    reply = turn.compose(null);
+  }
+  if (reply === undefined) throw new Error('nothing was said');
+  return reply;
+}
+
+const verdictOf = ({ blocks }: Reply): string => (blocks[0]?.kind === 'verdict' ? blocks[0].text : '');
+
+test.each([
+  ['unet 512 batch 8, no budget limit', 'how long will it take', /^A10: [\d.–]+ s per step, ¥[\d.]+ per 1,000$/],
+  ['unet 512 batch 8，预算不限', '要训多久', /^A10：每步 [\d.–]+ 秒，千步 ¥[\d.]+$/],
+  ['unet 512 batch 8，预算不限，8万步', '多久', /^A10: [\d.–]+ 小时，¥[\d.]+–¥[\d.]+（80,000 步）$/],
+  ['unet 512 batch 8 on a V100 32GB, 80k iterations', 'how many hours', /^V100 32GB: [\d.–]+ s per step/],
+])('%s → %s', (asked, question, expected) => {
+  expect(verdictOf(lastReply(asked, question))).toMatch(expected);
+});
+
+test.each([
+  ['unet 512 batch 8，预算不限', '怎么省显存'],
+  ['unet 512 batch 8, no budget limit', 'what can I do to need less?'],
+])('%s → %s: the changes with their savings on the first screen', (asked, question) => {
+  const { blocks, kind } = lastReply(asked, question);
+  const lists = blocks.flatMap((block) => (block.kind === 'list' && block.level === 'main' ? block.items : []));
+  expect(kind).toBe('answer');
+  expect(lists.filter((item) => /GiB/.test(item)).length).toBeGreaterThan(2);
+});
+
+test('a failure that came with the question is explained as a failure', () => {
+  const { blocks } = lastReply('CUDA out of memory 了，怎么办，unet 512 batch 8');
+  expect(blocks.some((block) => 'title' in block && block.title === '怎么办')).toBe(true);
+});
