@@ -1,6 +1,7 @@
 import type { BarSegment, Block, Reply, TierColumns, TierLine } from '../../src/reply/reply.ts';
+import { displayWidth, padColumns } from '../text.ts';
 import { consoleLimits } from './limits.ts';
-import { clipColumns, displayWidth, padColumns, printable, wrapColumns } from './width.ts';
+import { clipColumns, printable, wrapColumns } from './width.ts';
 
 export interface ConsoleStyle {
   readonly color: boolean;

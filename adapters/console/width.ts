@@ -1,23 +1,4 @@
-/** East Asian wide and full-width forms, and emoji, take two columns (Unicode UAX #11, UTS #51). */
-const WIDE =
-  /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{1F300}-\u{1FAFF}\u{20000}-\u{3FFFD}]/u;
-const INVISIBLE = /[\p{Mn}\p{Me}\p{Cf}]/u;
-
-export function characterWidth(character: string): number {
-  if (INVISIBLE.test(character)) return 0;
-  return WIDE.test(character) ? 2 : 1;
-}
-
-/** Columns that a text takes in a terminal; it must hold no escape sequences. */
-export function displayWidth(text: string): number {
-  let width = 0;
-  for (const character of text) width += characterWidth(character);
-  return width;
-}
-
-export function padColumns(text: string, columns: number): string {
-  return text + ' '.repeat(Math.max(0, columns - displayWidth(text)));
-}
+import { characterWidth, displayWidth } from '../text.ts';
 
 /** At most so many columns, an ellipsis for what is cut off. */
 export function clipColumns(text: string, columns: number): string {

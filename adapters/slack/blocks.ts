@@ -1,7 +1,7 @@
 import type { types } from '@slack/bolt';
 import { assertNever } from '../../src/errors.ts';
 import type { BarSegment, Block, TierColumns, TierLine } from '../../src/reply/reply.ts';
-import { clip } from '../text.ts';
+import { clip, displayWidth, padColumns } from '../text.ts';
 import { slackLimits } from './limits.ts';
 
 type TiersBlock = Extract<Block, { kind: 'tiers' }>;
@@ -24,16 +24,6 @@ const preformatted = (text: string): types.RichTextPreformatted => ({
 });
 const titled = (title: string): types.RichTextSection[] => (title === '' ? [] : [line(literal(title, true))]);
 
-/** Columns in a fixed-width font: wide characters (CJK, full-width forms) take two. */
-const displayWidth = (text: string): number =>
-  [...text].reduce(
-    (width, character) =>
-      width +
-      (/[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60]/u.test(character) ? 2 : 1),
-    0,
-  );
-const padDisplay = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - displayWidth(text)));
-
 function barText(block: BarBlock): string {
   const total = block.segments.reduce((sum, segment) => sum + segment.bytes, 0);
   const scale = Math.max(total, block.capacityBytes ?? 0, 1);
@@ -42,7 +32,7 @@ function barText(block: BarBlock): string {
     const cells = segment.bytes > 0 ? Math.max(1, Math.round((segment.bytes / scale) * barCells)) : 0;
     const size = `${(segment.bytes / gib).toFixed(segment.bytes < gib / 10 ? 2 : 1)} GiB`.padStart(9);
     const hint = segment.hint === undefined ? '' : `  ${segment.hint}`;
-    return `${padDisplay(segment.label, width)} ${'█'.repeat(cells).padEnd(barCells, '░')} ${size}${hint}`;
+    return `${padColumns(segment.label, width)} ${'█'.repeat(cells).padEnd(barCells, '░')} ${size}${hint}`;
   };
   return block.segments.map(row).join('\n');
 }

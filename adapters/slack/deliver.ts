@@ -98,12 +98,11 @@ export async function deliverReply(courier: Courier, reply: Reply): Promise<void
     context.texts(reply.locale),
   );
   await send(courier, message);
-  if (reply.estimateCode === undefined) return;
+  if (reply.estimateCode === undefined || (details.length === 0 && !ephemeral)) return;
+  const kept = ephemeral ? { shared, details } : { details };
   const options = { expiresAt: context.now() + keepMs, userId: userIdOf(address) };
   // The answer is out: a failure here may cost a button, never a second answer.
-  await context.store
-    .set(answerKey(address, reply.estimateCode), { shared, details }, options)
-    .catch((error: unknown) => {
-      context.logger.warn({ error }, 'details not kept');
-    });
+  await context.store.set(answerKey(address, reply.estimateCode), kept, options).catch((error: unknown) => {
+    context.logger.warn({ error }, 'details not kept');
+  });
 }

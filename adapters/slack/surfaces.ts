@@ -13,7 +13,8 @@ const isHelp = (text: string): boolean => /^(help|h|\?|？|帮助)$/iu.test(text
 
 /** What the buttons under an answer need: see `deliverReply`. */
 const kept = z.object({
-  shared: z.object({ text: z.string(), blocks: z.array(z.unknown()) }),
+  /** Of an answer that only the asker sees. */
+  shared: z.object({ text: z.string(), blocks: z.array(z.unknown()) }).optional(),
   details: z.array(z.unknown()),
 });
 
@@ -94,7 +95,7 @@ async function onAnswer(desk: Desk, client: Client, press: AnswerPress): Promise
   const found = kept.safeParse((await context.store.get(answerKey(address, code)))?.value).data;
   const url = desk.responseUrl(address);
   const done = await desk.courtesy(action, async () => {
-    if (action === 'share' && found !== undefined && url !== undefined) {
+    if (action === 'share' && found?.shared !== undefined && url !== undefined) {
       return postResponse(url, { ...found.shared, response_type: 'in_channel', replace_original: false });
     }
     const view = detailsView(await desk.textsFor(address), found?.details ?? []);

@@ -85,16 +85,18 @@ function createLocales(clientFor: Workspaces['clientFor'], now: () => number): W
   return (address) => {
     const key = userIdOf(address);
     const entry = known.get(key);
-    if (entry !== undefined && entry.until > now()) return inTime(entry.value);
+    if (entry !== undefined && entry.until > now()) return entry.value;
     if (known.size >= localesKept) known.clear();
-    const value = ask(address).catch(() => {
-      known.set(key, { value: Promise.resolve(undefined), until: now() + localeRetryMs });
-      return undefined;
-    });
+    const keep = (locale: Locale | undefined, lifeMs: number): Locale | undefined => {
+      known.set(key, { value: Promise.resolve(locale), until: now() + lifeMs });
+      return locale;
+    };
+    const asked = ask(address).then(
+      (locale) => keep(locale, localeLifeMs),
+      () => keep(undefined, localeRetryMs),
+    );
+    const value = Promise.race([asked, wait(localeWaitMs, undefined, { ref: false })]);
     known.set(key, { value, until: now() + localeLifeMs });
-    return inTime(value);
+    return value;
   };
 }
-
-const inTime = (locale: Promise<Locale | undefined>): Promise<Locale | undefined> =>
-  Promise.race([locale, wait(localeWaitMs, undefined, { ref: false })]);
