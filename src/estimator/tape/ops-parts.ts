@@ -1,7 +1,7 @@
-import { preservedStrides, sameShape } from './layout.ts';
+import { preservedStrides } from './layout.ts';
 import { byteSize } from './ops-core.ts';
 import { fullStrides } from './ops-shape.ts';
-import { emitFresh, incoming, needsGradient, permuteStrides } from './rules.ts';
+import { emitFresh, freshRule, incoming, permuteStrides } from './rules.ts';
 import type { BackwardRule, Grad, Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';
 
@@ -142,17 +142,10 @@ export function roll(t: Tape, x: Tensor): Tensor {
   );
 }
 
-/** Constant padding of the last two (or given) axes: a larger copy; a padding of 0 is still a copy. */
+/** Constant padding of the last two (or given) axes: a larger copy; a padding of 0 is still a copy, and so is its gradient. */
 export function pad(t: Tape, x: Tensor, shape: readonly number[]): Tensor {
   t.begin('pad', [x]);
   const storage = t.allocate(shape, x.dtype);
   t.work('pointwise', x.dtype === 'half', { macs: 0, bytes: byteSize(x) + storage.bytes });
-  const same = sameShape(shape, x.shape);
-  const rule: BackwardRule = (walk, node, grads) => {
-    const grad = incoming(grads);
-    if (grad === undefined || !needsGradient(node, 0)) return;
-    if (same) walk.emit(0, walk.share(grad));
-    else emitFresh(walk, node, 0);
-  };
-  return t.result({ storage, shape, dtype: x.dtype }, { name: 'pad', inputs: [x], saved: [], rule });
+  return t.result({ storage, shape, dtype: x.dtype }, { name: 'pad', inputs: [x], saved: [], rule: freshRule });
 }
