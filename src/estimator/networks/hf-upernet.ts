@@ -7,6 +7,7 @@ import { convBlock, sizeOf } from './blocks.ts';
 import { CONVNEXTS } from './convnext.ts';
 import { hfConvNextBackbone } from './hf-convnext.ts';
 import { hfSemanticModel, refuseSingleClass, type SemanticOutput } from './hf-loss.ts';
+import { noCheckpointing } from './hf-mobilenet-v2.ts';
 import { HF_SWINS, hfSwinBackbone } from './hf-swin.ts';
 import { lookUp } from './mmseg-names.ts';
 import { uperFeature } from './mmseg-uper-head.ts';
@@ -32,8 +33,10 @@ function features(run: Run, image: Tensor): readonly Tensor[] {
       checkpoint: w.gradientCheckpointing,
     });
   }
-  if (convNext !== undefined)
+  if (convNext !== undefined) {
+    if (w.gradientCheckpointing) throw noCheckpointing('ConvNeXt');
     return hfConvNextBackbone(t, image, { depths: convNext[0], channels: convNext[1], dropPathRate: 0 });
+  }
   throw new AppError('unknown-backbone', `UPerNet of transformers is not known on ${spec.backbone}`, {
     details: { architecture: 'upernet', known: [...Object.keys(HF_SWINS), ...Object.keys(CONVNEXTS)] },
   });
