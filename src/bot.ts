@@ -46,10 +46,12 @@ async function handleMessage(message: IncomingMessage, ports: BotPorts): Promise
     const before = await withQuotedEstimate(state, message, ports);
     const decided = decideTurn(before, message.text, ports);
     if (decided.facts.failure !== undefined) reportFailure(decided.facts.failure, ports);
-    const expiresAt = records.expiryOf(ports.now(), ports.retentionDays);
-    const code = decided.isEstimate ? await records.reserveCode(ports.store, message, expiresAt) : null;
+    const { retentionDays } = ports;
+    const now = ports.now();
+    const estimate = { message, slots: decided.state.slots, now, retentionDays };
+    const code = decided.isEstimate ? await records.keepEstimate(ports.store, estimate) : null;
     const after = { ...decided.state, estimateCode: code ?? decided.state.estimateCode };
-    const write = { message, version, before, after, now: ports.now(), retentionDays: ports.retentionDays };
+    const write = { message, version, before, after, now, retentionDays };
     if (!(await saveDialog(ports.store, write))) continue;
     const reply = decided.compose(code);
     await remember({ message, decided, reply, code }, ports);
@@ -108,5 +110,5 @@ async function remember({ message, decided, reply, code }: Handled, ports: BotPo
     await records.keepMeasurements(store, code, { comparisons, estimate: recommendation.estimate, gpu, now });
   }
   const [verdict = ''] = reply.fallback.split('\n');
-  await records.keepEstimate(store, code, { message, slots: decided.state.slots, verdict, now, retentionDays });
+  await records.listEstimate(store, { message, slots: decided.state.slots, code, verdict, now, retentionDays });
 }

@@ -18,27 +18,40 @@ const MAXIMUM_TRIES = 8;
 const LIST_LIMIT = 10_000;
 const DAY_MS = 24 * 60 * 60_000;
 
-const record = z.object({ messageId: z.string(), slots: slotsSchema, verdict: z.string(), at: z.number() });
+const record = z.object({ messageId: z.string(), slots: slotsSchema, at: z.number() });
 const recent = z.object({ estimateCode: z.string(), verdict: z.string(), say: z.string(), at: z.number() });
 
 export interface NewEstimate {
   readonly message: IncomingMessage;
   readonly slots: Slots;
-  readonly verdict: string;
   readonly now: number;
   readonly retentionDays: number;
 }
 
-/** The code that an answer to this message gets: the same when the message is answered again after a crash. */
-export async function reserveCode(store: StateStore, message: IncomingMessage, expiresAt: number): Promise<string> {
+/**
+ * Keeps what an answer is about, for quotes and buttons, under a new code; a message that is answered again after a
+ * crash gets the same one.
+ */
+export async function keepEstimate(store: StateStore, estimate: NewEstimate): Promise<string> {
+  const { message, slots, now } = estimate;
+  const { conversationId, messageId } = message;
+  const value = { messageId, slots, at: now };
   let code = '';
   for (let attempt = 0; attempt < MAXIMUM_TRIES; attempt += 1) {
-    code = codeOf(`${message.conversationId} ${message.messageId} ${attempt}`);
-    const key = `code/${code}`;
-    if (await store.setIfAbsent(key, message.messageId, { expiresAt })) return code;
-    if ((await store.get(key))?.value === message.messageId) return code;
+    code = codeOf(`${conversationId} ${messageId} ${attempt}`);
+    if (await store.setIfAbsent(keyOf(code), value, optionsOf(estimate))) return code;
+    if (record.safeParse((await store.get(keyOf(code)))?.value).data?.messageId === messageId) break;
   }
+  await store.set(keyOf(code), value, optionsOf(estimate));
   return code;
+}
+
+function keyOf(code: string): string {
+  return `estimate/${code}`;
+}
+
+function optionsOf({ message, now, retentionDays }: NewEstimate) {
+  return { expiresAt: now + retentionDays * DAY_MS, userId: message.userId };
 }
 
 function codeOf(text: string): string {
@@ -46,22 +59,19 @@ function codeOf(text: string): string {
   return [...digest.subarray(0, CODE_LENGTH)].map((byte) => CODE_LETTERS[byte % CODE_LETTERS.length] ?? '').join('');
 }
 
-export function expiryOf(now: number, retentionDays: number): number {
-  return now + retentionDays * DAY_MS;
-}
-
-/** Keeps what an answer was about, for quotes, buttons and the list of recent estimates. */
-export async function keepEstimate(store: StateStore, code: string, estimate: NewEstimate): Promise<void> {
-  const { message, slots, verdict, now, retentionDays } = estimate;
-  const options = { expiresAt: expiryOf(now, retentionDays), userId: message.userId };
-  await store.set(`estimate/${code}`, { messageId: message.messageId, slots, verdict, at: now }, options);
+/** Adds the answer to the person's list of recent estimates. */
+export async function listEstimate(
+  store: StateStore,
+  estimate: NewEstimate & { readonly code: string; readonly verdict: string },
+): Promise<void> {
+  const { message, slots, now, code, verdict } = estimate;
   const entry = { estimateCode: code, verdict, say: slotsText(slots), at: now };
-  await store.set(`recent/${message.userId}/${code}`, entry, options);
+  await store.set(`recent/${message.userId}/${code}`, entry, optionsOf(estimate));
 }
 
 /** Slots of an earlier answer; undefined when the code is unknown or forgotten. */
 export async function slotsOfEstimate(store: StateStore, code: string): Promise<Slots | undefined> {
-  return record.safeParse((await store.get(`estimate/${code}`))?.value).data?.slots;
+  return record.safeParse((await store.get(keyOf(code)))?.value).data?.slots;
 }
 
 export async function listRecent(store: StateStore, userId: string, limit: number): Promise<readonly RecentEstimate[]> {
