@@ -8,6 +8,9 @@ const COUNTS_OTHER =
 const LABEL_BEFORE =
   /(?:[a-z_]{2,} ?[=:]|第|torch|pytorch|cuda|python|v|version|版本|top|lr|seed|worker(?:s|数)?|num_workers|issue|#) ?$/;
 
+/** "上面的 1024 写错了" */
+const WRONG = /^ ?(?:是|也)?(?:写|打|说|记|搞|弄|填)错|^ ?(?:was|is) (?:wrong|a typo)/;
+
 interface Bare {
   readonly value: number;
   readonly denied: boolean;
@@ -19,9 +22,11 @@ function bareNumbers(reading: Reading): readonly Bare[] {
       ({ start, end }) =>
         !COUNTS_OTHER.test(after(reading.rest, end, 10)) && !LABEL_BEFORE.test(before(reading.text, start, 12)),
     )
-    .map(({ groups, start }) => ({
+    .map(({ groups, start, end }) => ({
       value: Number(groups[0]),
-      denied: /(?:不是|并非|\bnot|而不是|from|instead of)\s*$/.test(before(reading.text, start, 12)),
+      denied:
+        /(?:不是|并非|\bnot|而不是|from|instead of)\s*$/.test(before(reading.text, start, 12)) ||
+        WRONG.test(after(reading.text, end, 8)),
     }));
 }
 
@@ -31,7 +36,7 @@ const MAX_SIZE = 4096;
 const TYPICAL_SIZE = (value: number): boolean =>
   value >= 96 &&
   value <= MAX_SIZE &&
-  (value % 16 === 0 || (value - 1) % 8 === 0 || value % 100 === 0 || value % 50 === 0);
+  (value % 16 === 0 || (value >= 256 && value % 8 === 0) || (value - 1) % 8 === 0 || value % 50 === 0);
 
 const DEPTHS = new Set([18, 34, 50, 101, 152]);
 
@@ -116,7 +121,33 @@ export function readBare(reading: Reading, said: Slots, context: UnderstandingCo
       : null;
   if (answer !== null) return answer;
   const size = said.imageHeight === undefined ? readSide(reading, open, { said, context }) : {};
-  return { ...size, ...readFollowUp(open, { ...said, ...size }, context) };
+  const rest = { ...size, ...readFollowUp(open, { ...said, ...size }, context) };
+  return short && Object.keys(rest).length === 0 ? readSum(open, said, context) : rest;
+}
+
+/** How far a number is from a held one; far where none is held. */
+function distance(value: number, held: number | undefined): number {
+  return held === undefined ? Number.POSITIVE_INFINITY : Math.abs(Math.log(value / held));
+}
+
+/** Times that a follow-up differs from what it replaces at most. */
+const LIKELY_FACTOR = Math.log(10);
+
+/** "64?" beside a batch of 32 and pictures of 512: the batch is nearer. */
+function isNearBatch(value: number, { batchSize, imageHeight }: Slots): boolean {
+  return value < MIN_SIZE * 4 && distance(value, batchSize) < Math.min(LIKELY_FACTOR, distance(value, imageHeight));
+}
+
+/** "8000 呢" beside a budget of 5000 a month: no side and no batch is that large. */
+function readSum(open: readonly Bare[], said: Slots, { held }: UnderstandingContext): Slots {
+  const [only, another] = open;
+  if (only === undefined || another !== undefined || held.budget === undefined || Object.keys(said).length > 0)
+    return {};
+  const { value } = only;
+  const other = TYPICAL_SIZE(value) || isNearBatch(value, held) || value < MIN_SIZE;
+  return !other && distance(value, held.budget.amount) < LIKELY_FACTOR
+    ? { budget: { ...held.budget, amount: value } }
+    : {};
 }
 
 function isOpen(said: Slots, asked: SlotName | null): boolean {
@@ -139,7 +170,8 @@ function readSide(reading: Reading, open: readonly Bare[], { said, context }: Be
   const sizes = SIZE_NOUN.test(reading.text)
     ? ({ value }: Bare) => value >= 32
     : ({ value }: Bare) => TYPICAL_SIZE(value);
-  const side = open.find(sizes)?.value;
+  const near = said.batchSize === undefined && open.length === 1 && reading.text.length <= FOLLOW_UP;
+  const side = open.find((number) => sizes(number) && !(near && isNearBatch(number.value, context.held)))?.value;
   return side !== undefined && speaksOfModel ? SQUARE(side) : {};
 }
 
@@ -155,7 +187,8 @@ function readPieces({ text }: Reading, said: Slots, { held, asked }: Understandi
 
 /** "2?", "sorry, 6", "and 2 on an A10" after a batch was held; "101 呢" after resnet50. */
 function readFollowUp(open: readonly Bare[], said: Slots, { held }: UnderstandingContext): Slots {
-  const value = open.find(({ value: number }) => number < MIN_SIZE || DEPTHS.has(number))?.value;
+  const near = ({ value }: Bare) => open.length === 1 && isNearBatch(value, held);
+  const value = open.find((bare) => bare.value < MIN_SIZE || DEPTHS.has(bare.value) || near(bare))?.value;
   if (value === undefined || held.model === undefined) return {};
   if (
     DEPTHS.has(value) &&
@@ -165,6 +198,7 @@ function readFollowUp(open: readonly Bare[], said: Slots, { held }: Understandin
     said.imageHeight === undefined
   )
     return { backbone: `resnet${value}` };
-  const free = said.batchSize === undefined && Number.isInteger(value) && value >= 1 && value < MIN_SIZE;
+  const small = value < MIN_SIZE || open.some((bare) => bare.value === value && near(bare));
+  const free = said.batchSize === undefined && Number.isInteger(value) && value >= 1 && small;
   return free && held.batchSize !== undefined ? { batchSize: value } : {};
 }

@@ -14,15 +14,22 @@ const WANTED_NEXT =
   /(?:改[成为到用]|换[成到]|变成|[调降加升提拉上缩]到|放大到|想[跑用开训上]|试试|go(?:ing)? to|(?:up|down|change[ds]?(?: it)?|switch(?:ed)?|move|raised?|lowered?|increased?|reduced?|get) to|want(?: to)?|try|make it|->|=>)\s*$/;
 /** "UNETR? no, a plain U-Net": asked and denied. */
 const DENIED_NEXT = /^s?\s*\?\s*(?:no(?:pe)?|nah|不(?:是|用)?|否)(?![a-z])/;
+/** Lower than any rank lifts. */
+const DENIED = -20;
 const OTHERS = new RegExp(words('others'));
 const OWN = new RegExp(words('have'));
 const WORKS = new RegExp(`^\\s*(?:的)?\\s*${words('works')}`);
 
-/** −10 for what is denied, less for what others use or what already works, more for what is wanted. */
+/** "不要 V100", "除了上海", "UNETR? no": a value that is named to be left out. */
+export function isDenied(reading: Reading, { start, end }: Span): boolean {
+  const lead = before(reading.text, start);
+  return NEGATED.test(lead) || DENIED_NEXT.test(after(reading.text, end, 12));
+}
+
+/** Far down for what is denied, less for what others use or what already works, more for what is wanted. */
 function standing(reading: Reading, span: Span): number {
   const lead = before(reading.text, span.start);
-  if (NEGATED.test(lead) || /(?:不是|并非|not)\s*$/.test(lead)) return -10;
-  if (DENIED_NEXT.test(after(reading.text, span.end, 12))) return -10;
+  if (isDenied(reading, span)) return DENIED;
   const clause = clauseOf(reading.text, span);
   const others = OTHERS.test(clause) && !OWN.test(clause) ? -3 : 0;
   const works = WORKS.test(after(reading.text, span.end)) ? -1.5 : 0;

@@ -25,7 +25,7 @@ const LAPTOP_BEFORE = new RegExp(`${words('laptop')}[^a-z\\d,.;]{0,3}$`);
 const COUNT_BEFORE =
   /(?:(?<![\d.,x=:])|(?<=(?:卡|gpus?|cards?|hardware|机器|设备|硬件|total) ?:))(\d{1,3}) ?(?:x|张|块|个|卡|台|片|路|枚|pcs|of (?:those|these)|of)? ?的? ?(?:nvidia|geforce|tesla)? ?$/;
 const NOT_A_COUNT =
-  /(?:(?:bs|batch(?:[ _-]?size)?|crop|size|尺寸|输入|classes|类|每卡|每张) ?:?|[=/]) ?(?:是|为|of|放)? ?$/;
+  /(?:(?:bs|batch(?:[ _-]?size)?|crop|size|尺寸|输入|classes|类|每卡|每张|[一1每][次批步](?:性)?(?:塞|喂|放|跑|送|进|吃)?|华[东南北中]|西南) ?:?|[=/]) ?(?:是|为|of|放)? ?$/;
 const COUNT_AFTER = /^s? ?(?:x ?(\d{1,3})(?![\dx])|(\d{1,3}) ?(?:张|块|卡|个)(?! ?(?:\/|每|一|图))|\(?x(\d{1,2})\)?)/;
 const SINGLE_AFTER = /^s? ?单(?:张|块)?卡/;
 const SINGLE_LEAD = /(?:单张?|单块|(?:a |one )single|single|only one|just one|只有?一?1?[张块]) ?$/;
@@ -136,7 +136,7 @@ const COUNTED_MEMORY =
   /(?<![\d.x])(\d{1,2}) ?x ?(\d{1,3}) ?(?:g|gb|gib)(?![a-z/])(?! ?(?:的)?(?:ddr|ram|内存|host|system))/g;
 /** "24G 够吗", "is 16 GB enough", "fits in 12GB": the memory that somebody has, without the word card. */
 const MEMORY_ENOUGH =
-  /(?<![\d.])(\d{1,3}) ?(?:g|gb|gib)(?: ?(?:的)?(?:显存|v?ram|gpu memory|memory))? ?(?:够|能(?:跑|训|放|不能)|放得下|跑得动|行不行|行吗|可以吗|悬|(?:is )?enough|ok\?|suffic)|\b(?:is|are|will|would) (\d{1,3}) ?(?:g|gb|gib)(?: of (?:v?ram|memory))? (?:enough|ok|okay|sufficient|be enough|do|fine)|\b(?:fits?|fit it|run|train|squeeze it) (?:in|into|on|with|within) (\d{1,3}) ?(?:g|gb|gib)(?![a-z])/g;
+  /(?<![\d.])(\d{1,3}) ?(?:g|gb|gib)(?: ?(?:的)?(?:显存|v?ram|gpu memory|memory))? ?(?:够|能(?:跑|训|放|不能)|放得下|跑得动|行不行|行吗|可以吗|悬|(?:is )?enough|ok\?|suffic)|\b(?:is|are|will|would) (\d{1,3}) ?(?:g|gb|gib)(?: of (?:v?ram|memory))? (?:enough|ok|okay|sufficient|be enough|do|fine)|\b(?:fit(?:s|ting)?|fit it|go(?:es)?|run|train|squeeze it) (?:in|into|on|with|within) (\d{1,3}) ?(?:g|gb|gib)(?![a-z])|\b(?:with|on|have|having|got|i've|we've)(?: only| just| an?)? (\d{1,3}) ?(?:g|gb|gib)(?= ?(?:of v?ram|v?ram|gpu memory)?(?:[\s,.;?!]|$))(?! ?(?:of )?(?:ram|memory|host|system|ddr|data|images|disk|swap|free|in use))/g;
 
 const SINGLE_BEFORE = /(?:单张?|single|one|an?|1张|my|我的) ?$/;
 

@@ -173,6 +173,23 @@ function joinHeldVariant(slots: Slots, held: Slots): Slots {
   return { ...slots, backbone: `${family}-${held.backbone}` };
 }
 
+/** "hr48" beside a held OCRNet on HRNet: another width of what it stands on, no other network. */
+function onHeldHead(slots: Slots, typed: string, held: Slots): Slots {
+  const otherHead = held.model !== undefined && held.model !== 'hrnet' && held.backbone?.startsWith('hrnet') === true;
+  if (slots.model !== 'hrnet' || !otherHead || !/^hr-?\d/i.test(typed)) return slots;
+  const { model: _usualHead, ...width } = slots;
+  return width;
+}
+
+const SHARED = /都|均|同样|一样|both|each|same backbone|(?<![a-z])with(?![a-z])/;
+
+/** "pspnet 和 deeplabv3+ 都用 r50": the backbone is that of every network of the message. */
+function shareBackbone(slots: Slots, mentions: readonly ModelMention[], text: string): Slots {
+  if (slots.backbone !== undefined || mentions.length < 2 || !SHARED.test(text)) return slots;
+  const backbone = mentions.map((mention) => mentionSlots(mention).backbone).find((name) => name !== undefined);
+  return backbone === undefined ? slots : { ...slots, backbone };
+}
+
 /** A word as near to one network as to another. */
 function isUnsure({ architecture, backbone, alternatives }: ModelMention): boolean {
   return architecture === null && backbone === null && alternatives.length > 0;
@@ -219,7 +236,8 @@ export function readModel(reading: Reading, held: Slots): ModelReading {
   if (chosen.architecture === null && chosen.backbone === null) return { ...common, ...readVariant(chosen, held) };
   const open = chosen.alternatives.length > 0 && chosen.confidence <= UNSURE;
   const asks = open ? [askAlternatives(chosen)] : chosen.architecture === null ? unsure.map(askAlternatives) : [];
-  const slots = withWidth(reading, joinHeldVariant(combine(chosen, mentions), held), held);
+  const named = onHeldHead(shareBackbone(combine(chosen, mentions), mentions, reading.text), chosen.text, held);
+  const slots = withWidth(reading, joinHeldVariant(named, held), held);
   return { ...common, slots, ambiguities: asks };
 }
 

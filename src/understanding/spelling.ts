@@ -20,6 +20,9 @@ const KEYWORDS = [
   'checkpointing',
   'accumulation',
   'subscription',
+  'hour',
+  'yuan',
+  'month',
 ];
 
 /** Proper words that lie one letter from a keyword. */
@@ -51,6 +54,17 @@ const PROPER = new Set([
   'optimiser',
   'memories',
   'decision',
+  'hours',
+  'four',
+  'hoar',
+  'houri',
+  'months',
+  'mouth',
+  'moth',
+  'monte',
+  'monty',
+  'your',
+  'young',
 ]);
 
 const LONG = 9;
@@ -80,8 +94,15 @@ const DECIDED: readonly { readonly meant: Letters; readonly pattern: RegExp }[] 
     meant: lettersOf('resnet'),
     pattern: /\b(?!resnext|resnest|regnet|resent\b(?![-_]))r[a-z]{3,6}(?=[-_]?(?:18|34|50|101|152)(?!\d))/gi,
   },
+  { meant: lettersOf('swin'), pattern: /\bs[a-z]{2,4}(?=[-_ ](?:tiny|small|base|large|[tsbl])\b)/gi },
   { meant: lettersOf('mask'), pattern: /\bm[a-z]{2,4}(?=2former)/gi },
 ];
+
+/** 快 is typed for 块 behind a sum: the same sound, the first candidate of the input method. */
+const MONEY = /(?<=[\d一二两三四五六七八九十百千万] ?)快(?= ?(?:钱|[/每一1]|以内|左右|封顶))/g;
+
+/** 1660s is no plural. */
+const SUPER = /\b(16[56]0) ?s\b/gi;
 
 function decide(text: string): string {
   return DECIDED.reduce(
@@ -96,5 +117,8 @@ function decide(text: string): string {
 
 /** Puts slips in keywords right: bacth → batch, resoluton → resolution. Digits and signs stay as they are. */
 export function correctKeywords(text: string): string {
-  return decide(text).replace(WORD, (typed) => nearest(typed.toLowerCase()) ?? typed);
+  return decide(text)
+    .replace(MONEY, '块')
+    .replace(SUPER, '$1 super')
+    .replace(WORD, (typed) => nearest(typed.toLowerCase()) ?? typed);
 }

@@ -82,13 +82,13 @@ function isOneLine(text: string): boolean {
   return text.length <= SENTENCE && !/[\n(){}=]|--/.test(text);
 }
 
-const SENTENCE = 80;
+const SENTENCE = 200;
 
 function readBatchFirst(reading: Reading, artifacts: ArtifactReading): Batch {
   const batch = readBatch(reading);
-  const perGpu =
-    batch.batchSize !== undefined && batch.batchScope === undefined && artifacts.config?.batchIsPerGpu === true;
-  return perGpu ? { ...batch, batchScope: 'per_gpu' } : batch;
+  if (batch.batchSize === undefined || batch.batchScope !== undefined) return batch;
+  if (artifacts.config?.batchIsTotal === true) return { ...batch, batchScope: 'total' };
+  return artifacts.config?.batchIsPerGpu === true ? { ...batch, batchScope: 'per_gpu' } : batch;
 }
 
 function batchOfOthers(batch: Batch, gpus: number | undefined): Batch {
@@ -146,10 +146,15 @@ const COMMANDS: readonly (readonly [command: string, cue: Cue])[] = [
   ['own-card', 'ownCard'],
   ['cheaper', 'cheaper'],
   ['explain', 'explain'],
+  ['duration', 'duration'],
+  ['remedy', 'remedy'],
 ];
+/** Questions about the answer that was given, when nothing else is said. */
+const ABOUT_THE_ANSWER: ReadonlySet<string> = new Set(['duration', 'remedy']);
 
 function commandOf(text: string, said: Slots): string | null {
   const command = COMMANDS.find(([, cue]) => says(cue, text))?.[0] ?? null;
+  if (command !== null && ABOUT_THE_ANSWER.has(command)) return Object.keys(said).length === 0 ? command : null;
   return command === 'cheaper' &&
     (said.budget !== undefined || said.model !== undefined || said.chargeType !== undefined)
     ? null

@@ -68,10 +68,11 @@ function fromTable(reading: Reading): ArtifactReading | null {
 }
 
 function fromLog(reading: Reading): ArtifactReading | null {
-  const { pasted, allocatedGiB, secondsPerIteration } = readLog(reading);
+  const { pasted, allocatedGiB, deviceGiB, secondsPerIteration } = readLog(reading);
   const told = readTold(reading);
   const measured = {
     ...told,
+    ...(deviceGiB === undefined ? {} : { deviceGiB }),
     ...(allocatedGiB === undefined ? {} : { allocatedGiB }),
     ...(secondsPerIteration === undefined ? {} : { secondsPerIteration }),
   };

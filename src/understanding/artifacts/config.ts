@@ -45,6 +45,8 @@ const HEADS: Readonly<Record<string, string>> = {
 /** An auxiliary head is no second model, and an FCN head beside another one is auxiliary. */
 function headOf(text: string): string | undefined {
   if (/mask_on: ?true|mask_rcnn|maskrcnn/.test(text) && /roi_heads|resnets:|rcnn/.test(text)) return 'maskrcnn';
+  // detectron2's project for Mask2Former keeps the name of its predecessor
+  if (text.includes('multiscalemaskedtransformerdecoder')) return 'mask2former';
   const main = text.replace(/auxiliary_head\s*=?[\s\S]{0,400}/, '');
   const heads = Array.from(main.matchAll(/type\s*[=:]\s*["']?([a-z0-9]+)/g), (match) => HEADS[match[1] ?? '']).filter(
     (head) => head !== undefined,
@@ -115,9 +117,10 @@ function strideOf(text: string): Slots['outputStride'] | undefined {
 }
 
 const PYTHON_CONFIG = /\bdict\(|\bmodel\s*=\s*dict|_base_\s*=|\btype\s*=\s*["']/;
-const YAML_LINE = /^[ \t]*-?[ \t]*[a-z_][a-z0-9_.]*:(?:[ \t]+\S[^\n]*)?$/gm;
+/** A key and its value; a value of several words is what somebody says ("A: which card …"). */
+const YAML_LINE = /^[ \t]*-?[ \t]*[a-z_][a-z0-9_.]*:(?:[ \t]+(?![^\n#]*[a-z]{2,} [a-z]{2,} [a-z]{2,})\S[^\n]*)?$/gm;
 const CODE =
-  /\bimport torch\b|\bfrom_pretrained\(|\btorchrun\b|\bpython3? [\w./-]+\.py|\bmodel\s*=\s*[\w.]+\(|\bdataloader\(|\btrainingarguments\(|\bsmp\.[a-z]|\bmodels\.segmentation\.|\bdeepspeed\b|\baccelerate launch/;
+  /\bimport torch\b|\bfrom_pretrained\(|\btorchrun\b|\bpython3? [\w./-]+\.py|\bmodel\s*=\s*[\w.]+\(|\bdataloader\(|\btrainingarguments\(|\bsmp\.[a-z]|\bmodels\.segmentation\.|\bdeepspeed\b|\baccelerate launch|\byolo (?:task=)?(?:segment )?(?:mode=)?train\b/;
 
 /** Whether the message carries a configuration or program text. */
 export function codeKind(text: string): 'config' | 'code' | null {
@@ -129,12 +132,15 @@ export interface ConfigReading {
   readonly slots: Slots;
   /** In these files a batch size without a scope is one GPU's. */
   readonly batchIsPerGpu: boolean;
+  /** Ultralytics splits its batch over the devices. */
+  readonly batchIsTotal: boolean;
   /** PaddleSeg writes width before height. */
   readonly widthFirst: boolean;
 }
 
 /** Each process of a launcher gets the batch that its command line names. */
 const LAUNCHER = /\btorchrun\b|torch\.distributed|nproc_per_node|\baccelerate launch/;
+const ULTRALYTICS = /\bultralytics\b|\byolo (?:task=|segment|train)|\byolo\(/;
 const PADDLE = /paddle|randompaddingcrop|resizestepscaling|pp_?liteseg|train_dataset:/;
 
 /** What a configuration says by class names and nested arguments; plain keys are read by the slots' own rules. */
@@ -150,6 +156,7 @@ export function readConfig(text: string): ConfigReading {
       ...(outputStride === undefined ? {} : { outputStride }),
     },
     batchIsPerGpu: paddle || PYTHON_CONFIG.test(text) || LAUNCHER.test(text),
+    batchIsTotal: ULTRALYTICS.test(text),
     widthFirst: paddle,
   };
 }

@@ -11,6 +11,10 @@ const LOGGED: readonly RegExp[] = [
   /\bmax_mem_allocated:\s?(\d{2,6}) ?mb/g,
 ];
 const ALLOCATED = new RegExp(`max_memory_allocated\\D{0,12}${SIZE}`, 'g');
+/** Ultralytics: `1/100  9.31G  1.021 …` under `GPU_mem`, in units of 1e9 bytes. */
+const RESERVED = /(?:^|\n)\s*\d{1,5}\/\d{1,5}\s+(\d{1,3}(?:\.\d{1,3})?)g(?:\s+\d[\d.]*){2,}/g;
+/** What the card shows on top of what an allocator reserved (physics.md §3.6). */
+const CONTEXT_GIB = 0.5;
 const STEP_TIME: readonly { readonly pattern: RegExp; readonly seconds: (value: number) => number }[] = [
   {
     pattern: /(?<![\d.])(\d{1,4}(?:\.\d{1,4})?)\s?(?:s|sec|seconds?|秒)\s?\/\s?(?:it(?:er)?|step|步|个?iter)(?![a-z])/g,
@@ -40,6 +44,7 @@ const LOG_NOISE =
   /\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d(?:[,.]\d{1,6})?|- (?:mmseg|mmengine|mmdet|root|d2\.[a-z.]+) - (?:info|warning) -|(?:epoch|iter)(?:\(train\))? ?[([]? {0,6}\d*[\])]? ?[[(]? {0,6}\d+ ?\/ ?\d+[\])]?|\b(?:lr|base_lr|loss|eta|data_time|time|batch_cost|reader_cost|ips|grad_norm|acc_seg|(?:decode|aux\w{0,4})\.\w{1,16})\s?: ?[\d.:e+-]{1,24}(?: days?, [\d:]+)?/g;
 
 export interface LogReading {
+  readonly deviceGiB?: number;
   readonly allocatedGiB?: number;
   readonly secondsPerIteration?: number;
   /** A line of a log was pasted, were it only its memory, and not only a speed told. */
@@ -53,6 +58,7 @@ export function readLog(reading: Reading): LogReading {
   const seconds = STEP_TIME.flatMap(({ pattern, seconds }) =>
     take(reading, pattern).map(({ groups }) => seconds(Number(groups[0]))),
   ).at(-1);
+  const reserved = take(reading, RESERVED).at(-1);
   const noise = take(reading, LOG_NOISE);
   const allocatedGiB =
     logged !== undefined
@@ -61,7 +67,8 @@ export function readLog(reading: Reading): LogReading {
         ? undefined
         : toGiB(allocated.groups[0] ?? '', allocated.groups[1] ?? '');
   return {
-    pasted: logged !== undefined || noise.length > 2,
+    pasted: logged !== undefined || reserved !== undefined || noise.length > 2,
+    ...(reserved === undefined ? {} : { deviceGiB: (Number(reserved.groups[0]) * 1e9) / 2 ** 30 + CONTEXT_GIB }),
     ...(allocatedGiB === undefined ? {} : { allocatedGiB }),
     ...(seconds === undefined || !Number.isFinite(seconds) ? {} : { secondsPerIteration: seconds }),
   };

@@ -8,6 +8,8 @@ const CELL = /(\d{1,7})\s?mib\s?\/\s?(\d{1,7})\s?mib/g;
 const HEAD = /^[|\s]*(\d{1,3})\s{1,6}([a-z][^|\n]{2,40}?)\s+(?:on|off|n\/a)?\s*\|/gm;
 /** `0, NVIDIA A10, 13201 MiB, 22731 MiB`: --query-gpu in CSV form. */
 const CSV = /^\s*(\d{1,3}), ?([a-z][^,\n]{2,40}), ?(\d{1,7}) ?mib, ?(\d{1,7}) ?mib/gm;
+/** `[0] NVIDIA GeForce RTX 3090 | 71'C, 98 % | 21234 / 24576 MB | user(21200M)`: gpustat. */
+const GPUSTAT = /^\s*\[(\d{1,3})\] ([a-z][^|\n]{2,40}?) ?\|[^|\n]{0,40}\| {0,8}(\d{1,7}) ?\/ ?(\d{1,7}) ?mi?b[^\n]*/gm;
 const TABLE_LINE = /^[ \t]*[|+][^\n]*[|+][ \t]*$/gm;
 /** Processes of the table: not the cards. */
 const PROCESS_ROW = /^\|\s+\d+\s+(?:n\/a\s+n\/a\s+)?\d+\s+[cg]/;
@@ -50,11 +52,11 @@ function readTable(reading: Reading): readonly GpuRow[] {
   return rows;
 }
 
-/** Cards of a pasted nvidia-smi table, of single cells, or of its CSV form. */
+/** Cards of a pasted nvidia-smi table, of single cells, of its CSV form, or of gpustat. */
 export function readNvidiaSmi(reading: Reading): readonly GpuRow[] {
   const rows = readTable(reading);
   if (rows.length > 0) return rows;
-  return take(reading, CSV).map((found): GpuRow => {
+  return [...take(reading, CSV), ...take(reading, GPUSTAT)].map((found): GpuRow => {
     const [index, name = '', used, total] = found.groups;
     return {
       index: Number(index),

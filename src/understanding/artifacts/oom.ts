@@ -71,7 +71,7 @@ export interface OomReading {
 }
 
 const TORCH_SIGN =
-  /(?:cuda|hip) out of memory|outofmemoryerror|tried to allocate|cuda error: out of memory|cublas_status_alloc_failed/;
+  /(?:cuda|hip) out of memory|outofmemoryerror|tried to allocate|cuda error: out of memory|cuda runtime error ?\(2\)|cublas_status_alloc_failed/;
 
 function readTorch(reading: Reading): OomReading | null {
   if (!TORCH_SIGN.test(reading.text)) return null;

@@ -3,10 +3,10 @@ import type { SlotChange } from '../understanding.ts';
 
 const TWICE = words('multiplyTwo');
 const HALF = words('multiplyHalf');
-const BATCH = '(?:batch(?:[ _-]?size)?|bs|批(?:大小|量|次)?)';
+const BATCH = '(?:batch(?:[ _-]?size)?|bs|批(?:大小|量|次)?|每(?:张|块)?卡(?:的)?(?:张数)?)';
 const IMAGE =
   '(?:图(?:片|像)?(?:大小|尺寸)?|尺寸|分辨率|输入|crop|resolution|image(?:s)?(?: ?size)?|size|scale|边长|长宽|input)';
-const GPUS = '(?:卡数|显?卡(?:的)?(?:数量?)?|gpus?|cards?)';
+const GPUS = '(?:卡数|(?<!每[张块]?|单)显?卡(?:的)?(?:数量?)?|(?<!per )(?:gpus?|cards?))';
 
 interface Rule {
   readonly slot: 'batchSize' | 'imageSize' | 'gpus';

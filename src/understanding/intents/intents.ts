@@ -47,8 +47,15 @@ const FAILURES: ReadonlySet<string> = new Set(['cuda_oom', 'paddle_oom', 'tensor
 const ASKS_WHETHER =
   /会不会\s?(?:爆显存|爆|炸|oom|崩|挂)(?:了|显存|掉)?|会(?:爆|炸|oom)(?:显存)?(?:吗|么|不)|(?:怕|避免|防止|不想|不会|才?不|怎么不|别|没有?)(?:再)?(?:爆|炸|oom)(?:显存|了|掉)?|(?:without|avoid(?:ing)?|prevent(?:ing)?|won'?t|will it|would it|does it|not|no|never|can it) (?:go(?:ing)? |get(?:ting)? |run(?:ning)? )?(?:an? )?(?:oom|out of memory|crash|blow up|overflow|die)/g;
 
+/** "显存不够的话能不能…", "if it runs out, can I …": what would be done then. */
+const IF_IT_FAILED =
+  /(?:如果|要是|万一|假如|若|以防)[^,.;?\n]{0,14}(?:爆|炸|oom|不够|不足|放不下|跑不(?:了|动)|崩)|(?:显存|内存|卡)?(?:不够|不足|爆了?|炸了?|放不下|oom)(?:的话|的时候|怎么办)|(?<![a-z])(?:if|in case|should) (?:it|that|this|we|i)(?:'?s)? [^,.;?\n]{0,20}(?:ooms?|out of memory|runs? out|crash(?:es)?|dies|fails?|not fit|enough)/g;
+
 function reportsFailure({ artifact, text }: Evidence): boolean {
-  return (artifact !== null && FAILURES.has(artifact.kind)) || says('oom', text.replace(ASKS_WHETHER, ' '));
+  return (
+    (artifact !== null && FAILURES.has(artifact.kind)) ||
+    says('oom', text.replace(ASKS_WHETHER, ' ').replace(IF_IT_FAILED, ' '))
+  );
 }
 
 const same = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);
@@ -112,9 +119,19 @@ const EXPLICIT: readonly (readonly [Intent, Cue])[] = [
   ['price', 'price'],
 ];
 
+const ASKS_PRICE =
+  /多少|价|钱|费|贵|花|划算|成本|折合|便宜|cost|price|pricing|how much|expensive|cheap|bill|rate|damage|\?$|呢/;
+
+/** "包月的话 unet 512 选哪个": a way of paying beside a workload asks for no price. */
+function choosesByCharge(intent: Intent, { said, text }: Evidence): boolean {
+  return intent === 'price' && said.chargeType !== undefined && said.model !== undefined && !ASKS_PRICE.test(text);
+}
+
 function explicit(evidence: Evidence): readonly Intent[] {
   const { text, artifact, measured } = evidence;
-  const asked = EXPLICIT.filter(([, cue]) => says(cue, text)).map(([intent]) => intent);
+  const asked = EXPLICIT.filter(([, cue]) => says(cue, text))
+    .map(([intent]) => intent)
+    .filter((intent) => !choosesByCharge(intent, evidence));
   const compare = compares(evidence);
   const maximum = asked.includes('max_batch') || asked.includes('max_size');
   const kept = asked.filter((intent) => !(intent === 'size' && compare) && !(maximum && intent === 'fits'));

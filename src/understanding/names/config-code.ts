@@ -92,9 +92,23 @@ interface TypeFound {
 function typeAfter(text: string, section: string): TypeFound | null {
   const start = text.search(new RegExp(`(?<![\\w'"])["']?${section}["']?\\s*[=:]`));
   if (start < 0) return null;
-  const match = /["']?type["']?\s*[=:]\s*["']?(?:mm\w+\.)?(\w+)/.exec(text.slice(start, start + WINDOW));
+  const match = /["']?type["']?\s*[=:]\s*["']?(?:mm\w+\.)?(\w+)/.exec(sectionAt(text, start));
   const type = match?.[1];
   return match === null || type === undefined ? null : { type, start, end: start + match.index + match[0].length };
+}
+
+/** A section with its brackets; a YAML one has none and ends with the window. */
+function sectionAt(text: string, start: number): string {
+  const window = text.slice(start, start + WINDOW);
+  const open = /^[^\n([{]{0,40}[([{]/.exec(window)?.[0].length;
+  if (open === undefined) return window;
+  let depth = 1;
+  for (let at = open; at < window.length; at += 1) {
+    if ('([{'.includes(window[at] ?? '')) depth += 1;
+    if (')]}'.includes(window[at] ?? '')) depth -= 1;
+    if (depth === 0) return window.slice(0, at + 1);
+  }
+  return window;
 }
 
 function backboneName(text: string, { type, start, end }: TypeFound, vocabulary: NameVocabulary): string | null {

@@ -7,6 +7,7 @@ type Scope = 'per_gpu' | 'total' | undefined;
 interface Batch {
   readonly size: number;
   readonly scope: Scope;
+  readonly inherits?: true | undefined;
   readonly gpus?: number;
 }
 
@@ -14,13 +15,13 @@ const MAX_BATCH = 65_536;
 const NUMBER = '(\\d{1,5})(?![\\d.]*\\d|k\\b| ?x ?\\d{3}| ?%| ?(?:g|gb|gib|mb)\\b)';
 /** batch, batch size, batchsize, bs, 批大小. */
 export const BATCH_WORD =
-  '(?<!(?:eval|val|test|valid(?:ation)?|grad)[-_ ]?)(?:(?:mini|micro)?[- _]?batch(?:es)?[- _]?(?:sizes?|sz|siz|szie)?|(?<![a-z])b_?sz?|(?<![a-z])b(?= ?=)|(?<![a-z-])-b|批(?:次)?(?:处理)?(?:的)?(?:大小|量|数|尺寸)?)';
+  '(?<!(?:eval|val|test|valid(?:ation)?|grad)[-_ ]?)(?:(?:mini|micro)?[- _]?batch(?:es)?[- _]?(?:sizes?|sz|siz|szie)?|(?<![a-z])b_?sz?|(?<![a-z])b(?= ?=)|(?<![a-z-])-b|批(?:次|量)?(?:处理)?(?:的)?(?:大小|量|数|尺寸)?)';
 const LINKS =
-  '(?: |[=:是为到开设给改调降加提拉升缩减增涨扩用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|还|已经|目前|现在|才|不能?超过?|最多|至多|最大|不超过|限制|max|大概|about|around|应该){0,10}';
+  '(?: |[=:是为到开设给改调降加提拉满升缩减增涨扩用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|还|已经|目前|现在|才|不能?超过?|最多|至多|最大|不超过|限制|max|大概|about|around|应该){0,10}';
 /** "从 8 降到 4": what is left behind. */
 const LEFT_BEHIND = '(?: ?(?:从|由|from) ?\\d{1,5} ?张? ?(?=[^\\d,;]{0,4}(?:到|成|为|至|to|改|降|减|加|升) ?\\d))?';
 const PER_GPU =
-  '(?: ?(?:张图?|images?|imgs?|samples?|pics?|crops?|个样本|个|幅|份|片)? ?(?:是|is )?(?:\\/|per|a|each|on each|每|一) ?(?:一?张?|块)? ?(?:gpu|card|卡|device|显卡|process|worker)s?)';
+  '(?: ?(?:张图?|图|images?|imgs?|samples?|pics?|crops?|tiles?|patch(?:es)?|个样本|个|幅|份|片)? ?(?:是|is )?(?:\\/|per|a|each|on each|每|一|1(?=[张块]卡)) ?(?:一?张?|块)? ?(?:gpu|card|卡|device|显卡|process|worker)s?)';
 
 /** In 512 每卡2 the first number is something else. */
 const NOT_PREFIX =
@@ -31,7 +32,9 @@ const PER_BEFORE =
   /(?:每(?:一|1)?(?:张|块|个)?(?:显|gpu)?卡(?:上)?(?:的)?|每(?:个)?gpu(?:上)?|单卡(?:上)?(?:的)?|per[- ]?(?:gpu|card|device)|local|一张卡|1张卡) ?$/;
 const TOTAL_AFTER =
   /^ ?(?:张|images?|imgs?)? ?[(,]? ?(?:(?:in|is|as|是|为|算) ?)?(?:the )?(?:total|总共|总的?|overall|global|globally|across|over (?:all|\d+)|合计|共)(?![a-z]|共? ?\d)/;
-const PER_AFTER = new RegExp(`^(?:${PER_GPU}| ?(?:on )?each(?![a-z]))`);
+const PER_AFTER = new RegExp(
+  `^(?:${PER_GPU}| ?(?:on )?each(?![a-z])| ?[([] ?(?:按)?(?:每|per |\\/ ?|each |单)(?:一|1)?(?:张|块|个)?(?:显)?(?:卡|gpu|card))`,
+);
 
 function scopeOf(reading: Reading, found: Found): Scope {
   const tail = after(reading.text, found.end, 24);
@@ -46,6 +49,8 @@ interface Rule {
   readonly scope?: Scope;
   readonly rank: number;
   readonly gpus?: number;
+  /** The scope of another batch of the message holds for it too. */
+  readonly inherits?: true;
   /** Cheap look that spares the long expression where its word is missing. */
   readonly needs?: RegExp;
 }
@@ -56,7 +61,8 @@ const NEEDS_CARD = /卡|gpu|card|device|process|worker/;
 /** From the surest wording to the weakest; each takes what it reads. */
 const RULES: readonly Rule[] = [
   {
-    pattern: /\b(?:samples|imgs|images|img|batch(?:_?size)?)_per_(?:gpu|device|card|replica)["']? ?[=:] ?(\d{1,5})/g,
+    pattern:
+      /\b(?:samples|imgs|images|img|batch(?:_?size)?)_per_(?:gpu|device|card|replica)["']?(?: ?[=:] ?|\s)(\d{1,5})/g,
     scope: 'per_gpu',
     rank: 8,
   },
@@ -65,7 +71,7 @@ const RULES: readonly Rule[] = [
   { pattern: /\b(?:total|global|effective)_(?:train_)?batch_?size["']? ?[=: ] ?(\d{1,5})/g, scope: 'total', rank: 8 },
   { pattern: /\btrain_micro_batch_size_per_gpu["']? ?[=: ] ?(\d{1,5})/g, scope: 'per_gpu', rank: 8 },
   {
-    pattern: new RegExp(`(?<![\\d.x])(\\d{1,4}) ?(?:张图?|images?|imgs?|个)?${PER_GPU}${NOT_PREFIX}`, 'g'),
+    pattern: new RegExp(`(?<![\\d.x])(\\d{1,4}) ?(?:张图?|图|images?|imgs?|个)?${PER_GPU}${NOT_PREFIX}`, 'g'),
     scope: 'per_gpu',
     rank: 7,
     needs: NEEDS_CARD,
@@ -73,7 +79,7 @@ const RULES: readonly Rule[] = [
   // 每卡2张, 每张卡放 2 张图, per card 4; 单卡 needs its noun, or it counts GPUs.
   {
     pattern: new RegExp(
-      `(?:每(?:一|1)?(?:张|块|个)?(?:显|gpu)?卡|每(?:个)?gpu|[1一]张卡|per[- ](?:gpu|card))(?:上)? ?(?:的)?(?:${BATCH_WORD})?${LINKS}(?:塞|跑|吃|分|装)?${NUMBER}(?! ?(?:g|gb|块钱|元|类)(?![a-z]))(?: ?(?:张图?|images?|imgs?|个样本|幅))?`,
+      `(?:每(?:一|1)?(?:张|块|个)?(?:显|gpu)?卡|每(?:个|块|张|片)? ?gpu|[1一]张卡|[1一]块?卡(?=上? ?[^\\d,;]{0,3}\\d{1,3} ?(?:张|幅|个图))|per[- ](?:gpu|card)|(?:each|every) (?:gpu|card|device)(?: (?:process|handl|get|tak|see|hold|ha|run|train)(?:e?s|s|e)?(?: on)?| with| of)?)(?:上)? ?(?:的)?(?:${BATCH_WORD})?${LINKS}(?:塞|跑|吃|分|装|喂)? ?${NUMBER}(?! ?(?:g|gb|块钱|元|类|张?卡)(?![a-z]))(?: ?(?:张图?|images?|imgs?|个样本|幅))?`,
       'g',
     ),
     scope: 'per_gpu',
@@ -135,6 +141,24 @@ const RULES: readonly Rule[] = [
       /(?<![\d.x]|(?:have|has|got|only|dataset|data|of|total)\s{1,2})(\d{1,2}) ?(?:ims|imgs|images|samples|crops)(?=\s*(?:$|[,;.!?\n]))/g,
     rank: 3,
   },
+  // 一次塞 12 张, 24 一批, 32 per step
+  {
+    pattern:
+      /(?:[一1每]次(?:性)?|[一1每]批|[一1每]步) ?(?:能|要|就|只|可以)? ?(?:塞|喂|放|跑|送|进|吃|处理|训|来|用)? ?(\d{1,4}) ?(?:张|个|幅)?(?! ?(?:卡|g|元|块|步|万|小时|天|[万千百]))/g,
+    rank: 5,
+  },
+  {
+    pattern:
+      /(?<![\d.x])(\d{1,4}) ?(?:张图?|图|个|images?|imgs?|samples?|crops?|tiles?|patches)? ?(?:[一1每]批|[一1每]次喂|[一1每]步|(?:per|a|each|every) (?:step|iteration|iter)(?![a-z])|at a time)/g,
+    rank: 5,
+  },
+  // "4 per gpu. can I go 8?"
+  {
+    pattern:
+      /(?:can|could|may) (?:i|we) (?:go|push|raise|do|try)(?: it)?(?: (?:up )?to| with| for)? (\d{1,2}|1[0-2]\d)(?=\s*(?:[?.!,]|$|per |images?|imgs?|on ))/g,
+    rank: 8,
+    inherits: true,
+  },
   { pattern: /(?:1个?|每个?|一个?) ?batch ?(\d{1,4}) ?张?/g, rank: 6 },
   { pattern: /(?<![\d.x])(\d{1,4}) ?(?:张图?|个)? ?(?:每|一个?|1个?|per ) ?batch(?![a-z])/g, rank: 5 },
   {
@@ -179,6 +203,16 @@ const RULES: readonly Rule[] = [
     scope: 'per_gpu',
     rank: 5,
   },
+  // a clause of its own: "2048x1024, 8张图"
+  {
+    pattern: /(?<![\d.x]|(?:共|有|是|集|约|只|据|数|多|要)\s{0,2})(\d{1,2}) ?张图(?:片|像)?(?=\s*(?:$|[,;.!?\n]))/g,
+    rank: 3,
+  },
+  {
+    pattern:
+      /(?<![a-z])(?:i|we) (?:want|need|would like|'?d like|prefer) (?:to (?:run|use|do|have|train (?:with|at)) )?(\d{1,3})(?= (?:with|on|instead|per|images?|at|of them)(?![a-z]))/g,
+    rank: 5,
+  },
 ];
 
 /** "bs 2x4 卡", "2 img/gpu x 8". */
@@ -191,7 +225,27 @@ const TIMES_CARDS = new RegExp(
 const CARDS_TIMES =
   /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡)(?: ?x ?(?:每卡|batch|bs)?| ?,? ?每(?:张|块)?(?:卡|gpu)上?(?:放|跑)?) ?(\d{1,4})(?!\d| ?x| ?(?:g|gb|gib|元|块)(?![a-z]))/g;
 
-function readRule(reading: Reading, { pattern, scope, rank, gpus, needs }: Rule): readonly Candidate<Batch>[] {
+const PER = '(?:每(?:一|1)?(?:张|块|个)?(?:显|gpu)?卡|单卡|per[- ]?(?:gpu|card|device)|each)';
+const ALL = '(?:总(?:共|的|数|batch)?|一共|1共|全部|(?:in )?total|overall|altogether|global)';
+const NOT = "(?:不是|并非|不算|not|isn'?t|rather than|instead of)";
+/** "bs 16 不是每卡，是总共", "total, not per gpu", and the scope alone: "是每卡的". */
+const IS_TOTAL = new RegExp(
+  `${NOT} ?(?:the )?${PER}(?![^;.\n]{0,16}${NOT})|^[^\\da-z]{0,8}(?:that'?s |it'?s |i mean(?:t)? )?(?:the )?${ALL}(?:的|啊|吧|哦)?[\\s.!]*$`,
+);
+const IS_PER_GPU = new RegExp(
+  `${NOT} ?(?:the )?${ALL}(?:的)?[^;\\n\\d]{0,10}${PER}|${PER}[^;\\n\\d]{0,6}${NOT} ?${ALL}|^[^\\da-z]{0,8}(?:that'?s |it'?s |i mean(?:t)? )?${PER}(?:的|啊|吧|哦)?[\\s.!]*$`,
+);
+
+/** The scope of a batch that is said for itself. */
+function scopeSaid(text: string): Scope {
+  if (IS_PER_GPU.test(text)) return 'per_gpu';
+  return IS_TOTAL.test(text) ? 'total' : undefined;
+}
+
+function readRule(
+  reading: Reading,
+  { pattern, scope, rank, gpus, needs, inherits }: Rule,
+): readonly Candidate<Batch>[] {
   if (needs?.test(reading.rest) === false) return [];
   return take(reading, pattern, ({ groups }) => {
     const size = Number(groups.find((group) => group !== ''));
@@ -202,7 +256,7 @@ function readRule(reading: Reading, { pattern, scope, rank, gpus, needs }: Rule)
     const ownScope = scope ?? scopeOf(reading, found);
     const evaluates = /(?:val|test|eval)(?:idation)?_?(?:data)?loader/.test(before(reading.text, found.start, 60));
     return {
-      value: { size, scope: ownScope, ...(gpus === undefined ? {} : { gpus }) },
+      value: { size, scope: ownScope, inherits, ...(gpus === undefined ? {} : { gpus }) },
       rank: evaluates ? rank - 6 : rank,
       start: numberAt,
       end: found.end,
@@ -222,8 +276,11 @@ export function readBatch(reading: Reading): Pick<Slots, 'batchSize' | 'batchSco
   });
   const candidates = [...times, ...swapped, ...RULES.flatMap((rule) => readRule(reading, rule))];
   const best = choose(reading, candidates);
-  if (best === null) return {};
-  const { size, scope, gpus } = best.value;
+  const corrected = scopeSaid(reading.text);
+  if (best === null) return corrected === undefined ? {} : { batchScope: corrected };
+  const { size, gpus, inherits } = best.value;
+  const other = inherits === true ? candidates.find(({ value }) => value.scope !== undefined)?.value.scope : undefined;
+  const scope = corrected ?? best.value.scope ?? other;
   return {
     batchSize: size,
     ...(scope === undefined ? {} : { batchScope: scope }),

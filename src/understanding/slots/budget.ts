@@ -35,7 +35,9 @@ const ADVERB_AFTER = ADVERB.map(({ period, cue }) => ({
   pattern: new RegExp(`^ ?(?:,|的)? ?${words(cue)}`),
 }));
 const RUN_NEAR = new RegExp(words('perRun'));
-const BUDGET_BEFORE = new RegExp(`${words('budget')}(?:[^\\d,;!?\\n]{0,8}|[^\\d;!?\\n]{0,3})$`);
+const BUDGET_BEFORE = new RegExp(
+  `${words('budget')}(?:[^\\d,;!?\\n]{0,8}|[^\\d;!?\\n]{0,3}|[^\\d,;!?\\n]{0,8}, ?(?:应该|其实|实际|正确的?|改|it )?(?:是|为|成|should be|is|was) ?|[^\\d,;!?\\n]{0,4}(?:改|换|调|错|变)[^\\d,;!?\\n]{0,6}, ?)$`,
+);
 /** "512 预算 10": the word belongs to what follows it. */
 const BUDGET_AFTER = /^ ?(?:块钱?|元)? ?的? ?(?:经费|预算|budget)(?![^\d,;\n]{0,4}\d)/;
 /** Sums that nobody here converts. */
@@ -191,6 +193,43 @@ function readPeriod(reading: Reading, { held, asked }: BudgetContext): Budget | 
   return period === undefined ? null : { ...held, period };
 }
 
+/** Longer messages speak of more than the budget. */
+const CORRECTION = 40;
+const REFUSED = /(?:不是|而不是|并非|not|instead of|rather than)\s?(?:in\s)?(?:an? |the )?$/;
+const SETS_RIGHT = /不对|错|应该|其实|说的是|指的?是|改[成为]|actually|wait|sorry|mean|oops|correction|预算|budget/;
+const ASKS = /多少|几|呢|吗|how|what|\?/;
+const CURRENCIES = [
+  { currency: 'CNY', pattern: new RegExp(words('cny')) },
+  { currency: 'USD', pattern: new RegExp(words('usd')) },
+] as const;
+const PERIODS = [
+  ...UNIT.map(({ period, cue }, index) => ({
+    period,
+    pattern: new RegExp(`${EACH} ?${words(cue)}|${words(ADVERB[index]?.cue ?? 'hourly')}`),
+  })),
+  { period: 'total', pattern: RUN_NEAR },
+] as const;
+
+/** Of the things that a text names, the one that it does not refuse; undefined where that leaves it open. */
+function meant<T extends { readonly pattern: RegExp }>(text: string, things: readonly T[]): T | undefined {
+  const named = things.flatMap((thing) => {
+    const at = text.search(thing.pattern);
+    return at < 0 || REFUSED.test(before(text, at, 14)) ? [] : [thing];
+  });
+  return named.length === 1 ? named[0] : undefined;
+}
+
+/** "the budget was dollars", "不是每月，是整个项目": the held sum in another currency or for another time. */
+function readCorrection(text: string, held: Budget | undefined): Budget | null {
+  const refuses = /不是|并非|(?<![a-z])not |instead of|rather than/.test(text);
+  if (held === undefined || text.length > CORRECTION || /\d/.test(text) || ASKS.test(text)) return null;
+  if (!refuses && !SETS_RIGHT.test(text)) return null;
+  const currency = meant(text, CURRENCIES)?.currency;
+  const period = meant(text, PERIODS)?.period;
+  if (currency === undefined && period === undefined) return null;
+  return { ...held, ...(currency === undefined ? {} : { currency }), ...(period === undefined ? {} : { period }) };
+}
+
 /** What can be spent: amount, currency (CNY where none is said), period where one is said. */
 export function readBudget(reading: Reading, context: BudgetContext): Budget | null {
   const sums = outermost(find(reading, AMOUNT)).flatMap((found) => {
@@ -200,10 +239,15 @@ export function readBudget(reading: Reading, context: BudgetContext): Budget | n
   const spans = sums.map(({ found }) => moneySpan(reading, found));
   // the 1 of "300 美元 1个月" counts months
   const last = sums.findLast(({ found }) => !spans.some(({ start, end }) => start < found.start && found.start < end));
-  if (last === undefined) return readPeriod(reading, context);
+  if (last === undefined) return readPeriod(reading, context) ?? readCorrection(reading.text, context.held);
   const budget = toBudget(reading, last.found, last.signs, context.held);
-  erase(reading, spans);
+  erase(reading, [...spans, ...sums.map(({ found }) => rangeStart(reading, found))]);
   return budget;
+}
+
+/** The lower end of "2000 到 3000" is no picture's side. */
+function rangeStart({ rest }: Reading, { start }: Found): { readonly start: number; readonly end: number } {
+  return { start: start - (RANGE_START.exec(before(rest, start, 20))?.[0].length ?? 0), end: start };
 }
 
 function moneySpan(reading: Reading, found: Found): { readonly start: number; readonly end: number } {

@@ -1,4 +1,4 @@
-import { type Candidate, choose, ownOnly } from '../candidates.ts';
+import { type Candidate, choose, isDenied, ownOnly } from '../candidates.ts';
 import type { GpuSpan } from '../gpu-mention.ts';
 import { words } from '../lexicon/lexicon.ts';
 import { before, clauseOf, type Reading, take } from '../reading.ts';
@@ -15,6 +15,11 @@ const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number;
     pattern:
       /(?:卡数|(?:显卡|gpu) ?(?:的)?(?:数量?|个数)|number of (?:gpus|cards)|gpu count)(?: |[:=是为到改换成加减降]|to|is){0,6}(\d{1,4})/g,
     rank: 7,
+  },
+  {
+    pattern:
+      /(?<![每单张块一1]|per )(?:显?卡|gpus?|cards?) ?(?:数|总共|一共|现在|目前|就|只|也)?(?:有|是|为|剩|要|得|用|减到|降到|减成|加到|增加到|加成|改成|改为|换成|:|=) ?(\d{1,3}) ?(?:张|块|个)(?! ?图)/g,
+    rank: 6,
   },
   {
     pattern:
@@ -54,7 +59,7 @@ const NODES_ALONE =
   /(?<![\d.])(\d{1,3}) (?:nodes?|machines?|servers?) (?:with|of|x|each)|(?<![\d.])(\d{1,3}) ?台(?:机器|服务器)?,? ?每台/;
 /** CUDA_VISIBLE_DEVICES=0,1, GPUS: (0,1,2,3) */
 const VISIBLE =
-  /(?:cuda_visible_devices ?= ?["']?|\b(?:gpus|gpu_ids?|devices) ?[=:] ?["'([]{0,2}(?=\d+ ?,))(\d+(?: ?, ?\d+)*)/g;
+  /(?:cuda_visible_devices ?= ?["']?|\b(?:gpus|gpu_ids?|devices?) ?[=:] ?["'([]{0,2}(?=\d+ ?, ?\d))(\d+(?: ?, ?\d+)*)/g;
 /** "再加一张卡", "每张卡", "第 2 张卡": no count of what is used. */
 const NOT_COUNTED = /(?:再加|多加|加|增加|每|第|another|extra|多买|再买|more|任意|哪) ?$/;
 
@@ -130,6 +135,18 @@ function listed(reading: Reading, mentions: readonly GpuSpan[]): readonly GpuSpa
   return mentions.length > 1 && (linked || compared) ? mentions : null;
 }
 
+/** "除了 T4 和 V100", "no T4s or V100s": what is linked to a denied card is denied with it. */
+function withoutDenied(reading: Reading, mentions: readonly GpuSpan[]): readonly GpuSpan[] {
+  const kept: GpuSpan[] = [];
+  let denied: GpuSpan | null = null;
+  for (const mention of mentions) {
+    const linked = denied !== null && LIST_LINK.test(reading.text.slice(denied.end, mention.start));
+    if (linked || isDenied(reading, mention)) denied = mention;
+    else kept.push(mention);
+  }
+  return kept;
+}
+
 const OWN = new RegExp(words('have'));
 const OTHERS = new RegExp(words('others'));
 const PER_CARD = /每(?:张|块)?(?:显)?卡|per[- ]?(?:gpu|card)|\/ ?(?:gpu|card|卡)/;
@@ -148,7 +165,7 @@ const MOST_MENTIONS = 64;
 
 /** Cards and their number. One card, or the list where several are compared. */
 export function readGpus(reading: Reading, found: readonly GpuSpan[]): Pick<Slots, 'gpu' | 'gpus' | 'owned'> {
-  const mentions = found.slice(-MOST_MENTIONS);
+  const mentions = withoutDenied(reading, found.slice(-MOST_MENTIONS));
   const counts = [
     ...mentions.flatMap(({ count, start, end }) => (count === null ? [] : [{ value: count, start, end, rank: 5 }])),
     ...readCounts(reading),
@@ -167,7 +184,8 @@ export function readGpus(reading: Reading, found: readonly GpuSpan[]): Pick<Slot
       : null;
   const counted = together === null ? null : countedCards(together);
   const gpu = counted ?? together?.map((card) => card.gpu) ?? chosen?.value;
-  const owned = chosen !== null && OWN.test(clauseOf(reading.text, chosen));
+  const clause = chosen === null ? '' : clauseOf(reading.text, chosen);
+  const owned = chosen !== null && OWN.test(clause) && !OTHERS.test(clause);
   return {
     ...(gpu === undefined ? {} : { gpu }),
     ...(gpus === undefined || counted !== null ? {} : { gpus }),

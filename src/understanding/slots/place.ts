@@ -1,24 +1,25 @@
+import { isDenied } from '../candidates.ts';
 import { words } from '../lexicon/lexicon.ts';
-import { erase, type Reading, take } from '../reading.ts';
+import { before, erase, type Reading, take } from '../reading.ts';
 import type { Slots } from '../understanding.ts';
 import type { Vocabulary } from '../vocabulary.ts';
 import { dropEmpty } from './training.ts';
 
 /** Cities as people say them → the vendor's region id (regions of catalog/prices/alibaba.json, names of the vendor's console, 2026-11-30). */
 const REGIONS: readonly (readonly [words: string, region: string])[] = [
-  ['杭州|hangzhou', 'cn-hangzhou'],
-  ['上海|shanghai', 'cn-shanghai'],
-  ['北京|beijing', 'cn-beijing'],
-  ['深圳|shenzhen', 'cn-shenzhen'],
-  ['青岛|qingdao', 'cn-qingdao'],
-  ['张家口|zhangjiakou', 'cn-zhangjiakou'],
-  ['呼和浩特|huhehaote|hohhot', 'cn-huhehaote'],
-  ['乌兰察布|wulanchabu|ulanqab', 'cn-wulanchabu'],
-  ['河源|heyuan', 'cn-heyuan'],
-  ['广州|guangzhou', 'cn-guangzhou'],
-  ['成都|chengdu', 'cn-chengdu'],
-  ['南京|nanjing', 'cn-nanjing'],
-  ['福州|fuzhou', 'cn-fuzhou'],
+  ['杭州|hangzhou|华东 ?[1一]', 'cn-hangzhou'],
+  ['上海|shanghai|华东 ?[2二]', 'cn-shanghai'],
+  ['北京|beijing|华北 ?[2二]', 'cn-beijing'],
+  ['深圳|shenzhen|华南 ?[1一]', 'cn-shenzhen'],
+  ['青岛|qingdao|华北 ?[1一]', 'cn-qingdao'],
+  ['张家口|zhangjiakou|华北 ?[3三]', 'cn-zhangjiakou'],
+  ['呼和浩特|huhehaote|hohhot|华北 ?[5五]', 'cn-huhehaote'],
+  ['乌兰察布|wulanchabu|ulanqab|华北 ?[6六]', 'cn-wulanchabu'],
+  ['河源|heyuan|华南 ?[2二]', 'cn-heyuan'],
+  ['广州|guangzhou|华南 ?[3三]', 'cn-guangzhou'],
+  ['成都|chengdu|西南 ?[1一]', 'cn-chengdu'],
+  ['南京|nanjing|华东 ?[5五]', 'cn-nanjing'],
+  ['福州|fuzhou|华东 ?[6六]', 'cn-fuzhou'],
   ['郑州|zhengzhou', 'cn-zhengzhou-jva'],
   ['武汉|wuhan(?! ?(?:university|building|land))', 'cn-wuhan-lr'],
   ['香港|hong ?kong', 'cn-hongkong'],
@@ -43,9 +44,10 @@ const REGION_ID = /(?<![a-z\d-])((?:cn|us|eu|ap|me|na)-[a-z]{3,12}(?:-(?:\d|lr|f
 const CITY = new RegExp(REGIONS.map(([names]) => `(?<![a-z])(${names})(?![a-z])`).join('|'), 'g');
 
 function readRegion(reading: Reading): string | null {
-  const id = take(reading, REGION_ID, ({ all }) => /^cn-|-\d$/.test(all)).at(-1)?.groups[0];
+  const ids = take(reading, REGION_ID, ({ all }) => /^cn-|-\d$/.test(all));
+  const id = ids.findLast((found) => !isDenied(reading, found))?.groups[0];
   if (id !== undefined) return id;
-  const found = take(reading, CITY).at(-1);
+  const found = take(reading, CITY).findLast((city) => !isDenied(reading, city));
   const index = found?.groups.findIndex((group) => group !== '') ?? -1;
   return REGIONS[index]?.[1] ?? null;
 }
@@ -56,8 +58,17 @@ const CHARGE: readonly { readonly pattern: RegExp; readonly charge: NonNullable<
   { pattern: new RegExp(words('postPaid'), 'g'), charge: 'PostPaid' },
 ];
 
+const REFUSED =
+  /(?:不要|别用?|不用|不想用?|不考虑|不买|不租|no|not|without|avoid|never|don'?t (?:want|use|like)) ?(?:any |a |an |the )?$/;
+
+/** A way of paying that is refused leaves the usual one. */
 function readCharge(reading: Reading): Slots['chargeType'] | null {
-  const found = CHARGE.flatMap(({ pattern, charge }) => take(reading, pattern).map(({ start }) => ({ start, charge })));
+  const found = CHARGE.flatMap(({ pattern, charge }) =>
+    take(reading, pattern).map(({ start }) => {
+      const refused = REFUSED.test(before(reading.text, start, 16));
+      return { start, charge: refused ? ('PostPaid' as const) : charge };
+    }),
+  );
   return found.sort((a, b) => a.start - b.start).at(-1)?.charge ?? null;
 }
 

@@ -12,9 +12,9 @@ const FINISH = '(?:跑完|训完|训练完|练完|搞定|出结果|完成|跑得
 const ITERATIONS =
   /(?<![\d.])(\d{1,7}(?:\.\d)?) ?(k|m)? ?(?:次|个)? ?(?:iter(?:ation)?s?|steps?|步|迭代|it\b)(?![a-z/])|\b(?:max_?iters?|max_?steps|num_?iters|iters|total_?iters|iterations|max_epochs_iters)["']? ?[=:] ?(\d{1,7})|(?<![\d.])(\d{2,3})(k) ?(?:schedule|sched)/g;
 const EPOCHS =
-  /(?<![\d.])(\d{1,5}) ?(?:个)? ?(?:epochs?|eps?\b|轮|代(?!码))|\b(?:max_?epochs?|num_?(?:train_)?epochs?|epochs?)["']? ?(?:[=:]|是|为)? ?(\d{1,5})(?![\d.])|--epochs[= ](\d{1,5})/g;
+  /(?<![\d.=])(\d{1,5}) ?(?:个)? ?(?:epochs?(?! ?[=:])|eps?\b|轮|代(?!码))|\b(?:max_?epochs?|num_?(?:train_)?epochs?|epochs?)["']? ?(?:[=:]|是|为)? ?(\d{1,5})(?![\d.])|--epochs[= ](\d{1,5})/g;
 const IMAGES =
-  /(?:数据集?|训练集|样本|dataset|data|training set|train set|图片?) ?(?:一共|总共|大概|大约|约|有|共|is|of|has|about|around|:|=|是|就|只有){0,3} ?(\d{2,8})(k)? ?(?:张|幅|images?|pictures?|imgs?|samples?|多张|来张)|(?<![\d.])(\d{2,8})(k)? ?(?:张|幅)? ?(?:训练图片?|训练样本|训练集|training images|train images|training samples|images in (?:the )?(?:train|data))|(?<![\d.x])(\d{3,8})(k)? ?(?:张图片?|张照片|幅图像?|images|photos|pictures)(?! ?(?:per|\/|每|一))/g;
+  /(?:数据集?|训练集|样本|dataset|data|training set|train set|图片?) ?(?:一共|总共|大概|大约|约|有|共|is|of|has|about|around|:|=|是|就|只有){0,3} ?(\d{1,3}(?:,\d{3})+|\d{2,8})(k)? ?(?:张|幅|images?|pictures?|imgs?|samples?|多张|来张)|(?<![\d.])(\d{1,3}(?:,\d{3})+|\d{2,8})(k)? ?(?:张|幅)? ?(?:训练图片?|训练样本|训练集|training images|train images|training samples|images in (?:the )?(?:train|data))|(?<![\d.x])(\d{1,3}(?:,\d{3})+|\d{3,8}|\d{1,4}(?=k))(k)? ?(?:张图片?|张照片|幅图像?|images|photos|pictures)(?! ?(?:per|\/|每|一))/g;
 const DEADLINES: readonly { readonly pattern: RegExp; readonly hours: number }[] = [
   {
     pattern: new RegExp(
@@ -57,9 +57,19 @@ const DEADLINES: readonly { readonly pattern: RegExp; readonly hours: number }[]
       /(?:within|in (?:under|less than)?|done in|finish(?:ed|es)? in|no more than) ?(?:an?\s|one\s)?(\d{1,2})? ?weeks?(?![a-z])/g,
     hours: 168,
   },
-  { pattern: /(?<![\d.])(\d{1,3}) ?个?(?:小时|钟头)(?:之?内|以内)/g, hours: 1 },
-  { pattern: /(?<![\d.])(\d{1,3}) ?天(?:之?内|以内)/g, hours: 24 },
+  {
+    pattern: /(?<![\d.]|(?:元|块钱?|刀|金|币|[$¥]|usd|rmb|cny) ?)(\d{1,3}) ?个?(?:小时|钟头)(?:之?内|以内)/g,
+    hours: 1,
+  },
+  { pattern: /(?<![\d.]|(?:元|块钱?|刀|金|币|[$¥]|usd|rmb|cny) ?)(\d{1,3}) ?天(?:之?内|以内)/g, hours: 24 },
+  { pattern: /(?<![\d.])(\d{1,2}) ?个?(?:周|星期)(?:之?内|以内)/g, hours: 168 },
   { pattern: /(?:半天|half a day) ?(?:之?内)? ?(?:能|要|就)?(?:跑完|训完|搞定)/g, hours: 12 },
+  { pattern: /(?:overnight|过夜|一?1?晚上?|明早)[^\d,;]{0,6}(\d{1,2}) ?(?:hours?|h(?![a-z])|个?小时)/g, hours: 1 },
+  {
+    pattern:
+      /半个?(?:小时|钟头)(?:之?内|以内|就)? ?(?:要|能|得|就)?(?:把它)?(?:跑完|训完|训得完|跑得完|搞定|完成)|(?:within|in|under|less than) half an hour/g,
+    hours: 0.5,
+  },
   {
     pattern:
       /(?:明早|明天早上|过夜|一晚上?|overnight|by tomorrow(?: morning)?) ?(?:之?前|要|能|就)?(?:跑完|训完|搞定|出结果|done)?/g,
@@ -88,7 +98,7 @@ function countOf({ groups }: Found): number | null {
     groups.find((group) => group === 'k' || group === 'm'),
   ];
   if (number === undefined) return null;
-  return Math.round(Number(number) * (unit === 'k' ? 1000 : unit === 'm' ? 1_000_000 : 1));
+  return Math.round(Number(number.replaceAll(',', '')) * (unit === 'k' ? 1000 : unit === 'm' ? 1_000_000 : 1));
 }
 
 function readDeadline(reading: Reading): number | null {

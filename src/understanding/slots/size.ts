@@ -79,6 +79,14 @@ const LABELLED: readonly { readonly pattern: RegExp; readonly heightFirst: boole
     heightFirst: true,
   },
   {
+    pattern: /(\d{2,6}) ?(?:px|像素)? ?的?高度? ?[,x和]? ?(\d{2,6}) ?(?:px|像素)? ?的?宽/g,
+    heightFirst: true,
+  },
+  {
+    pattern: /(\d{2,6}) ?(?:px|像素)? ?的?宽度? ?[,x和]? ?(\d{2,6}) ?(?:px|像素)? ?的?高/g,
+    heightFirst: false,
+  },
+  {
     pattern: /(\d{2,6}) ?(?:px )?(?:wide|w\b|\(w\)) ?[,x&]? ?(?:by |and )?(\d{2,6}) ?(?:px )?(?:high|tall|h\b|\(h\))/g,
     heightFirst: false,
   },

@@ -182,11 +182,14 @@ function readStride(reading: Reading): Slots['outputStride'] | null {
 }
 
 const CHECKPOINTING =
-  /\b(?:gradient|activation|grad)[ _-]?(?:check[- ]?point(?:ing|s)?)(?:_enable\(\))?|\bwith_cp\b|\bcheckpointing\b|\buse_checkpoint\b|梯度检查点|激活检查点|激活值?重(?:计)?算|重计算|重算激活/g;
+  /\b(?:gradient|activation|grad)[ _-]?(?:check[- ]?point(?:ing|s)?)(?:_enable\(\))?|\bwith_cp\b|\bcheckpointing\b|\buse_checkpoint\b|(?<=(?:开|启用|关|闭|掉|加上?|用|turn(?:ing)? (?:on|off)|enabl(?:e|ing)|disabl(?:e|ing)|with|without|using|add) ?(?:the )?)check[- ]?points?(?![a-z]| ?(?:from|file|path|at|to|\d|文件|路径|恢复|继续|里|续))|梯度检查点|激活检查点|激活值?重(?:计)?算|重计算|重算激活/g;
 const ACCUMULATION =
   /(?:gradient[ _-]?accumulation(?:[ _-]?steps)?|accumulate_grad_batches|grad(?:ient)?[ _-]?accum(?:ulation)?(?:[ _-]?steps)?|accum(?:ulat(?:e|ion|ing)|_iter|ulative_counts|_steps)?(?:[ _]?(?:steps|counts?))?|梯度累[积加计]|累[积加计](?:梯度|步数)?)["']? ?(?:=|:|of|over|for|to|到|成|用|是|为|开|设)? ?(\d{1,4})(?!\d)|(?<![\d.])(\d{1,4}) ?(?:步|次|x)? ?(?:的)? ?(?:梯度累[积加计]|(?:steps? of )?(?:gradient |grad )accum[a-z]*)/g;
 const FROZEN =
-  /冻结?(?:住|了|掉)? ?(?:整个)? ?(?:backbone|encoder|主干|骨干|编码器)|(?:backbone|encoder|主干(?:网络)?|骨干(?:网络)?|编码器) ?(?:都|全|给|部分|先)? ?(?:冻结?|frozen|不训|不更新|固定)|fr(?:ee|o)z(?:e|en|ing)[ _](?:the |image )?(?:backbone|encoder)|(?:backbone|encoder) (?:is |stays )?(?:frozen|freez[a-z]*)|only (?:train|tune)(?:ing)? the (?:decoder|head|decode head)|只(?:训|调|微调)(?:练)?(?:解码器|decoder|头|head)|freeze_backbone|linear prob(?:e|ing)/g;
+  /冻结?(?:住|了|掉)? ?(?:整个)? ?(?:backbone|encoder|主干|骨干|编码器)|(?:backbone|encoder|主干(?:网络)?|骨干(?:网络)?|编码器) ?(?:都|全|给|部分|先)? ?(?:冻结?|frozen|不训|不更新|固定)|(?<![a-z])fr(?:ee|o)z(?:e|en|ing)[ _](?:the |image )?(?:backbone|encoder)|(?:backbone|encoder) (?:is |stays )?(?:frozen|freez[a-z]*)|only (?:train|(?:fine-?)?tune)(?:ing)? the (?:mask )?(?:decoder|head|decode head)|只(?:训|调|微调|更新)(?:练)? ?(?:mask ?)?(?:解码[器头]|decoder|头|head|分类头|分割头)|freeze_backbone|linear prob(?:e|ing)/g;
+/** Everything is trained. */
+const UNFROZEN =
+  /全(?:部|量|都)?(?:的)?(?:参数?|层|权重|网络)?都?(?:一起)?(?:训练?|微调|更新|放开)|全参(?:数)?(?:微调|训练)|(?:不|别|取消|不要) ?冻结?|解冻|unfr(?:ee|o)z(?:e|en|ing)|(?:full|complete) fine-?tun(?:e|ing)|fine-?tune (?:everything|all|the whole)|train (?:everything|all (?:the )?(?:weights|layers|parameters)|the whole (?:model|network|thing))|end[- ]to[- ]end/g;
 const FROZEN_NORM =
   /frozen[ _-]?(?:bn|batch[ _-]?norms?)(?:2d)?|fr(?:ee|o)z(?:e|en|ing)[ _]?(?:the |all )?(?:(?:backbone|encoder)(?:'s)? )?(?:bn|batch[ _-]?norms?)(?: layers?)?|冻结?(?:住|了|掉)? ?(?:所有|全部)?(?:backbone|encoder|主干(?:网络)?|骨干(?:网络)?|编码器)?(?:里|中)?的? ?(?:bn|batch ?norm)(?: ?层)?|(?:bn|batch ?norms?)(?: ?层| layers?)? ?(?:都|全|也|先|给|are |is |stays? )?(?:不|没|not )?(?:冻结?|固定|更新|frozen)|(?:解冻|unfreez(?:e|ing)) ?(?:the )?(?:bn|batch[ _-]?norms?)|\bnorm_eval\b(?: ?= ?true)?/g;
 const TRAINED_NORM = /[不没]冻|[不没]固定|(?<!不)更新|解冻|not frozen|unfreez/;
@@ -210,6 +213,10 @@ function readNorm(reading: Reading): Slots['norm'] | null {
   return frozen && !TRAINED_NORM.test(said) ? 'frozen' : 'batch';
 }
 
+function readFrozen(reading: Reading): boolean | null {
+  return readFlag(reading, FROZEN) ?? (take(reading, UNFROZEN).length > 0 ? false : null);
+}
+
 function readAccumulation(reading: Reading): number | null {
   const groups = take(reading, ACCUMULATION).at(-1)?.groups ?? [];
   const steps = Number(groups.find((group) => group !== ''));
@@ -229,7 +236,7 @@ export function readTraining(reading: Reading): Training {
     gradientCheckpointing: readFlag(reading, CHECKPOINTING),
     auxiliaryHead: readFlag(reading, AUXILIARY),
     norm: readNorm(reading),
-    frozenBackbone: readFlag(reading, FROZEN),
+    frozenBackbone: readFrozen(reading),
     attention: readAttention(reading),
     outputStride: readStride(reading),
     precision: readPrecision(reading),

@@ -14,7 +14,7 @@ export const failures = {
     'overflow(?:s|ed)?',
     'memory (?:error|leak)',
     'cuda error',
-    'gets? killed',
+    '(?:gets?|got|process|worker|job) killed',
     'was killed',
     'too much for',
     'explodes?',
