@@ -54,7 +54,7 @@ function countBytes(facts: IterationFacts, w: Workload): Counted {
   const base = parameterBytes + bufferBytes + inputBytes + targetBytes;
   const optimizerState = optimizerBytes(trained, w);
   const ddpBuckets = w.gpus > 1 ? gradients : 0;
-  const peakStep = gradients + optimizerState + stepBytes(trained, w);
+  const peakStep = gradients + optimizerState + stepBytes(trained, w) + facts.remaining;
   const resident = ddpBuckets + (hasResidentGradients(w) ? gradients : 0);
   const pure = Math.max(facts.forward.bytes, facts.backward.bytes);
   const withKernels = Math.max(facts.forward.withKernels, facts.backward.withKernels);

@@ -12,6 +12,8 @@ export interface Replay {
   readonly saved: number;
   /** Gradients of all parameters that receive one. */
   readonly gradientBytes: number;
+  /** Alive after backward beside the gradients: outputs that the loop keeps, what the library caches. */
+  readonly remaining: number;
 }
 
 /** How gradients meet and stay, and who wants to hear about it. */
@@ -36,7 +38,14 @@ export function replay(t: Tape, loss: Tensor, options: ReplayOptions): Replay {
   options.afterForward?.();
   const walk = new BackwardWalk(t, saved, { ...options, stopAt: -1 });
   if (loss.node !== null) walk.run(loss.node);
-  return { forward, backward: walk.peak, saved, gradientBytes: walk.gradientBytes };
+  const { peak, gradientBytes } = walk;
+  return { forward, backward: peak, saved, gradientBytes, remaining: remainingBytes(t, loss) };
+}
+
+function remainingBytes(t: Tape, loss: Tensor): number {
+  let bytes = 0;
+  for (const storage of new Set(t.held)) if (storage !== loss.storage) bytes += storage.bytes;
+  return bytes;
 }
 
 /** Validation: nothing is kept. */
