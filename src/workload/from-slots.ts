@@ -24,7 +24,7 @@ export function workloadFromSlots(slots: Slots, catalog: Catalog): SlotWorkload 
   const built = buildFrom(named, { slots, fields }, catalog);
   const free = slots.batchScope === 'total' && slots.gpus === undefined ? (slots.batchSize ?? null) : null;
   const alternatives = (): readonly Workload[] =>
-    resolveElsewhere(nameOf(slots), named).map((other) => buildFrom(other, { slots, fields }, catalog).workload);
+    resolveElsewhere(nameOf(slots)).map((other) => buildFrom(other, { slots, fields }, catalog).workload);
   return { ...built, freeTotalBatch: free, alternatives };
 }
 

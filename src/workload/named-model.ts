@@ -2,6 +2,7 @@ import { implementationSchema } from '../../catalog/model-schema.ts';
 import { builtInModels, type ModelSpec } from '../../catalog/models.ts';
 import { type ModelDefaults, type Resolution, resolveModel } from '../../catalog/resolve-model.ts';
 import { AppError } from '../errors.ts';
+import { LeastRecent } from '../estimator/least-recent.ts';
 import type { Implementation } from '../estimator/workload.ts';
 import { parseModelName } from '../understanding/names/find-mentions.ts';
 import type { ModelMention } from '../understanding/names/mention.ts';
@@ -34,33 +35,51 @@ const LIBRARY_NAMES: Readonly<Record<string, Implementation>> = {
   mmdet: 'mmdetection',
 };
 
+/** Names kept: in a conversation every turn asks for the same one, and most people ask for the same few. */
+const NAMES_KEPT = 500;
+/** What people paste as a name can be long; nobody asks for that twice. */
+const LONGEST_KEPT = 200;
+
+function remembered<T extends object>(make: (name: ModelName) => T): (name: ModelName) => T {
+  const known = new LeastRecent<string, T>(NAMES_KEPT);
+  return (name) => {
+    if (name.model.length > LONGEST_KEPT) return make(name);
+    const key = JSON.stringify([name.model, name.implementation, name.backbone]);
+    const before = known.get(key);
+    if (before !== undefined) return before;
+    const made = make(name);
+    known.set(key, made);
+    return made;
+  };
+}
+
 /**
  * One network out of a name.
  *
  * @throws AppError `unknown-model`, `unknown-backbone`, `unsupported-combination`, each with what is near.
  */
-export function resolveNamed(name: ModelName, models = builtInModels()): NamedModel {
+export const resolveNamed = remembered((name): NamedModel => {
   const mention = parseModelName(name.model);
   if (mention === undefined) throw unknownName(name.model);
   const implementation = libraryOf(name.implementation) ?? mention.implementation;
   const backbone = name.backbone == null ? {} : backboneOf(name.backbone);
-  const resolution = resolveModel({ ...mention, ...backbone, implementation }, models);
+  const resolution = resolveModel({ ...mention, ...backbone, implementation }, builtInModels());
   if (resolution.kind !== 'model') throw unresolved(resolution, name.model);
   const { spec, defaults, alternatives, assumed } = resolution;
   return { spec, defaults, alternatives, assumed, fields: fieldsOf(mention), dataset: mention.dataset };
-}
+});
 
 /** The same name in the other libraries that have it. */
-export function resolveElsewhere(name: ModelName, { alternatives }: NamedModel): readonly NamedModel[] {
-  return alternatives.flatMap(({ implementation }) => {
+export const resolveElsewhere = remembered((name): readonly NamedModel[] =>
+  resolveNamed(name).alternatives.flatMap(({ implementation }) => {
     try {
       return [resolveNamed({ ...name, implementation })];
     } catch (error) {
       if (error instanceof AppError && error.code !== 'internal') return [];
       throw error;
     }
-  });
-}
+  }),
+);
 
 /** The same network of the same library on another backbone; undefined where the library does not build it. */
 export function variantOf({ implementation, architecture }: ModelSpec, backbone: string): ModelSpec | undefined {
