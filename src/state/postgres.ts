@@ -75,8 +75,10 @@ function createRunner(pool: pg.Pool): SqlRunner {
     names.set(text, name);
     return pool.query<object>({ name, text, values: [...values] });
   };
+  const first = async (text: string, values: readonly SqlValue[]) => (await query(text, values)).rows[0];
   return {
-    get: async (text, values) => (await query(text, values)).rows[0],
+    get: first,
+    write: first,
     all: async (text, values) => (await query(text, values)).rows,
     change: async (text, values) => (await query(text, values)).rowCount ?? 0,
   };

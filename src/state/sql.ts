@@ -11,6 +11,8 @@ export type SqlValue = string | number | null;
 export interface SqlRunner {
   get(text: string, values: readonly SqlValue[]): Promise<unknown>;
   all(text: string, values: readonly SqlValue[]): Promise<readonly unknown[]>;
+  /** The row that a writing statement returns. */
+  write(text: string, values: readonly SqlValue[]): Promise<unknown>;
   /** How many rows were written or removed. */
   change(text: string, values: readonly SqlValue[]): Promise<number>;
 }
@@ -69,7 +71,7 @@ export function createSqlStateStore({ sql, now, guard, close }: SqlStateStoreOpt
     ] as const;
   const add = async (key: string, value: unknown, options: WriteOptions): Promise<number | undefined> => {
     const values = [storable(key), ...row(value, options), now()];
-    return Written.parse(await sql.get(insertIfAbsent, values))?.version;
+    return Written.parse(await sql.write(insertIfAbsent, values))?.version;
   };
 
   return {
@@ -82,7 +84,7 @@ export function createSqlStateStore({ sql, now, guard, close }: SqlStateStoreOpt
       guard(async () => {
         if (expected === 0) return add(key, value, options);
         const values = [...row(value, options), storable(key), expected, now()];
-        return Written.parse(await sql.get(replace, values))?.version;
+        return Written.parse(await sql.write(replace, values))?.version;
       }),
     setIfAbsent: (key, value, options = {}) => guard(async () => (await add(key, value, options)) !== undefined),
     set: (key, value, options = {}) =>

@@ -2,6 +2,7 @@ import type Database from 'libsql';
 import { z } from 'zod';
 import type { AcceptResult, Advance, Finished, InboxEntry, InboxStore, Lease, Takeover } from './inbox-store.ts';
 import { createOwner } from './owner.ts';
+import type { InTransaction } from './sqlite-group.ts';
 
 const Row = z.object({
   seq: z.number(),
@@ -25,7 +26,7 @@ const toEntry = (row: z.infer<typeof Row>): InboxEntry => ({
   acceptedAt: row.accepted_at,
 });
 
-/** The statements are prepared once; each list of operations is one transaction. */
+/** The statements are prepared once. */
 function prepare(database: Database.Database) {
   return {
     dropExpired: database.prepare('delete from inbox where message_id = ? and payload is null and expires_at <= ?'),
@@ -94,38 +95,28 @@ export interface SqliteInboxOptions {
   readonly now: () => number;
   /** Turns a driver's failure into `store-unavailable`. */
   readonly guard: <T>(operation: () => Promise<T>) => Promise<T>;
+  readonly together: InTransaction;
 }
 
-/** The inbox in the tables of `migrations/`, one transaction for each list. */
-export function createSqliteInboxStore({ database, now, guard }: SqliteInboxOptions): InboxStore {
+/** The inbox in the tables of `migrations/`; a list is one transaction, or part of one. */
+export function createSqliteInboxStore({ database, now, guard, together }: SqliteInboxOptions): InboxStore {
   const run = prepare(database);
-  const together = <T>(operation: () => T): Promise<T> =>
-    guard(async () => {
-      database.exec('begin immediate');
-      try {
-        const result = operation();
-        database.exec('commit');
-        return result;
-      } catch (error) {
-        if (database.inTransaction) database.exec('rollback');
-        throw error;
-      }
-    });
+  const inTransaction = <T>(operation: () => T): Promise<T> => guard(() => together(operation));
 
   return {
     now,
     owner: createOwner(),
-    accept: (entries, lease) => together(() => entries.map((entry) => accept(run, entry, lease))),
-    advance: (finished) => together(() => finished.map((one) => advance(run, one))),
-    takeOver: (lease, limit) => together(() => takeOver(run, lease, limit)),
+    accept: (entries, lease) => inTransaction(() => entries.map((entry) => accept(run, entry, lease))),
+    advance: (finished) => inTransaction(() => finished.map((one) => advance(run, one))),
+    takeOver: (lease, limit) => inTransaction(() => takeOver(run, lease, limit)),
     beginHandling: (messageId) => guard(async () => Handlings.parse(run.beginHandling.get(messageId))?.takeovers ?? 1),
     endHandling: (messageId) => guard(async () => void run.endHandling.run(messageId)),
     renew: (claims, until) =>
-      together(() =>
+      inTransaction(() =>
         claims.filter(({ conversationId, claimId }) => run.renew.run(until, conversationId, claimId).changes > 0),
       ),
     release: (claims) =>
-      together(() => {
+      inTransaction(() => {
         for (const { conversationId, claimId } of claims) run.release.run(conversationId, claimId);
       }),
     countWaiting: () => guard(async () => Count.parse(run.waiting.get()).waiting),

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { migrate } from './migrate.ts';
 import { isGone } from './owner.ts';
 import { createSqlStateStore, forgetUser, type SqlRunner } from './sql.ts';
+import { createGroups, type InTransaction } from './sqlite-group.ts';
 import { createSqliteInboxStore } from './sqlite-inbox.ts';
 import { createSteadyClock } from './steady-clock.ts';
 import type { OpenOptions, Store } from './store.ts';
@@ -58,11 +59,12 @@ async function openOn(raw: Database.Database, { where, now }: { where: string; n
       raw.exec('pragma wal_checkpoint(truncate)');
       raw.close();
     };
-    const sql = createRunner(raw);
+    const together = createGroups(raw);
+    const sql = createRunner(raw, together);
     const state = createSqlStateStore({ sql, now, guard, close: () => guard(close) });
     return {
       ...state,
-      inbox: createSqliteInboxStore({ database: raw, now, guard }),
+      inbox: createSqliteInboxStore({ database: raw, now, guard, together }),
       forget: (user) => guard(() => forgetUser(sql, user)),
     };
   } catch (error) {
@@ -72,7 +74,7 @@ async function openOn(raw: Database.Database, { where, now }: { where: string; n
 }
 
 /** The statements are few; each is prepared when it is first used. */
-function createRunner(raw: Database.Database): SqlRunner {
+function createRunner(raw: Database.Database, together: InTransaction): SqlRunner {
   const statements = new Map<string, Database.Statement<unknown[]>>();
   const prepared = (text: string): Database.Statement<unknown[]> => {
     const statement = statements.get(text) ?? raw.prepare(text);
@@ -82,7 +84,8 @@ function createRunner(raw: Database.Database): SqlRunner {
   return {
     get: async (text, values) => prepared(text).get(...values),
     all: async (text, values) => prepared(text).all(...values),
-    change: async (text, values) => prepared(text).run(...values).changes,
+    write: (text, values) => together(() => prepared(text).get(...values)),
+    change: (text, values) => together(() => prepared(text).run(...values).changes),
   };
 }
 
