@@ -61,6 +61,16 @@ function findings(failure: Failure, words: Words): Findings {
     return disagreement(failure, { ...room, beside }, words) ?? onTheEdge(room, words);
   }
   const diagnosis = known === null ? null : text.diagnoses[known];
+  if (known === 'other_process' && room !== null && room.needed > room.total) {
+    // Alone on the card it would fail all the same.
+    const { too_big: tooBig, other_process: others } = text.diagnoses;
+    return {
+      verdict: tooBig.verdict,
+      beside: [beside, others.verdict].join(words.locale === 'zh' ? '' : ' '),
+      causes: [],
+      next: [...tooBig.next, ...others.next],
+    };
+  }
   const shared = known === 'other_process' ? disagreement(failure, { beside: null }, words) : null;
   if (shared !== null) {
     // Both at once: others hold memory, and the run itself is larger than the one described.
@@ -68,7 +78,12 @@ function findings(failure: Failure, words: Words): Findings {
     return { verdict, beside: shared.verdict, causes: shared.causes, next: [...next, ...shared.next] };
   }
   const verdict = diagnosis?.verdict ?? (beside === null ? text.unknown : text.fitsByEstimate);
-  return { verdict, beside, causes: [], next: diagnosis?.next ?? text.unknownNext };
+  return {
+    verdict,
+    beside,
+    causes: [],
+    next: diagnosis?.next ?? (beside === null ? text.unknownNext : text.unknownNext.slice(0, 1)),
+  };
 }
 
 /** What the run held and asked for when it failed. */

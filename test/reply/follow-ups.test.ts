@@ -43,3 +43,17 @@ test('a failure that came with the question is explained as a failure', () => {
   const { blocks } = lastReply('CUDA out of memory 了，怎么办，unet 512 batch 8');
   expect(blocks.some((block) => 'title' in block && block.title === '怎么办')).toBe(true);
 });
+
+const SHARED_CARD =
+  'CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 23.65 GiB of which 512.06 MiB is free. ' +
+  'Process 1234 has 3.00 GiB memory in use. Including non-PyTorch memory, this process has 20.10 GiB memory in use. ' +
+  'Of the allocated memory 18.00 GiB is allocated by PyTorch, and 1.50 GiB is reserved by PyTorch but unallocated.';
+
+test.each([
+  ['segformer b3 1024x1024 batch 4', 'It is truly too big for this card'],
+  ['segformer b0 512x512 batch 4', 'Another process sits on the card'],
+])('another process on the card, and %s', (run, verdict) => {
+  const reply = lastReply(SHARED_CARD, run);
+  expect(verdictOf(reply)).toBe(verdict);
+  expect(JSON.stringify(reply.blocks)).toContain('Another process sits on the card');
+});
