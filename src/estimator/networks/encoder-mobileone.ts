@@ -70,9 +70,9 @@ function startSum(t: Tape, scaled: Tensor | null, identity: Tensor | null): Tens
 }
 
 function gate(t: Tape, x: Tensor): Tensor {
-  const [height] = sizeOf(x);
+  const size = sizeOf(x);
   return t.call('se', x, () => {
-    const pooled = averagePool(t, x, { kernel: height, stride: height });
+    const pooled = averagePool(t, x, { kernel: size, stride: size });
     const width = Math.floor(channelsOf(x) * 0.0625);
     const reduced = relu(t, conv2d(t, pooled, { out: width, kernel: 1, bias: true }), false);
     return multiply(t, x, sigmoid(t, conv2d(t, reduced, { out: channelsOf(x), kernel: 1, bias: true })));
