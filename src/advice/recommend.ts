@@ -64,6 +64,11 @@ function judgeAll(judging: Judging, offered: readonly Rentable[]): readonly Fit[
   return offered.flatMap(({ row, rentals }) => rentals.map((rental) => judgeRental(judging, row, rental)));
 }
 
+/** "V100" stands for "V100 16GB" and "V100 32GB", not for another card that begins alike ("A10" and "A100"). */
+function isAvoided(gpu: string, avoid: readonly string[] = []): boolean {
+  return avoid.some((name) => gpu === name || gpu.startsWith(`${name} `));
+}
+
 function nextCountOf(judging: Judging, bests: readonly Fit[]): Fit | null {
   const { workload, budget } = judging.request;
   if (bests.some((fit) => fit.status !== 'no-candidate')) return null;
@@ -158,7 +163,8 @@ export function recommend(asking: RecommendationRequest, ports: AdvicePorts): Re
     estimate: bench.estimate,
     iterations: (imagesPerStep) => judgedRun?.iterations(imagesPerStep) ?? null,
   };
-  const bests = sortFits(judgeAll(judging, askedRentables(judging)), ports.usdCny);
+  const judged = judgeAll(judging, askedRentables(judging)).filter(({ gpu }) => !isAvoided(gpu, request.avoid));
+  const bests = sortFits(judged, ports.usdCny);
   const named = judgeNamed(judging);
   const recommended = recommendedOf(bests, { usdCny: ports.usdCny, hasBudget: request.budget !== null });
   const own = judgeOwned(judging);

@@ -38,6 +38,8 @@ export interface RecommendationRequest {
   readonly freeTotalBatch: number | null;
   readonly only: RentalFilter | null;
   readonly own: OwnGpu | null;
+  /** Cards that are not wanted, by the name without memory ("V100"): none of their machines is proposed. */
+  readonly avoid?: readonly string[];
   readonly run: RunLength;
   /** Judge budgets and deadlines by the usual run on the data set when its length was not said. */
   readonly assumeUsualRun: boolean;

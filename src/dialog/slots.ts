@@ -56,8 +56,16 @@ function isMentionList(gpu: GpuMention | readonly GpuMention[]): gpu is readonly
 export function mergeSlots(held: Slots, said: Slots): Slots {
   const kept = without(held, outdatedBy(held, said));
   const merged = { ...kept, ...said };
-  if (said.budget === undefined || held.budget === undefined) return merged;
-  return { ...merged, budget: mergeBudget(held.budget, said.budget) };
+  const avoid = avoided(held, said);
+  const named = avoid.length === 0 ? without(merged, ['avoid']) : { ...merged, avoid };
+  if (said.budget === undefined || held.budget === undefined) return named;
+  return { ...named, budget: mergeBudget(held.budget, said.budget) };
+}
+
+/** Cards that were refused, until one of them is asked about after all. */
+function avoided(held: Slots, said: Slots): readonly string[] {
+  const wanted = new Set(namedGpus(said).map(({ name }) => name));
+  return [...new Set([...(held.avoid ?? []), ...(said.avoid ?? [])])].filter((name) => !wanted.has(name));
 }
 
 function mergeBudget(held: Budget, said: Budget): Budget {

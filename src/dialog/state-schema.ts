@@ -27,6 +27,7 @@ const slots = z.object({
   gpus: amount,
   gpu: optional(z.union([gpu, z.array(gpu)])),
   owned: flag,
+  avoid: optional(z.array(z.string())),
   budget: optional(budget),
   precision: optional(z.enum(['fp32', 'fp16', 'bf16', 'amp'])),
   numClasses: amount,

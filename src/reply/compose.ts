@@ -62,7 +62,7 @@ function actionPart(turn: Turn, known: Pick<ComposeInput, 'facts' | 'estimateCod
     case 'Help':
       return help(words);
     case 'Greet':
-      return greeting(words);
+      return greeting(state.slots, words);
     case 'Decline':
       return decline(action.topic, words);
     case 'Close':
@@ -173,7 +173,7 @@ function shown(blocks: readonly Block[]): readonly Block[] {
 /** Corrections, limits of the product, and the question that is still open. */
 function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Block[]; pending: readonly Block[] } {
   const { action, state, understanding } = turn;
-  const { aside, unknownGpuAside, unsupported, resume, leftOpen } = words.dialog;
+  const { aside, unknownGpuAside, unsupported, resume, leftOpen, alternative } = words.dialog;
   const corrections = (facts.beliefs ?? []).flatMap((belief) => correction(belief, words));
   const limits = action.kind === 'Decline' ? [] : understanding.outOfScope.flatMap((topic) => lookUp(aside, topic));
   const unknown = (facts.unknownGpus ?? []).map((name) => unknownGpuAside(name));
@@ -182,7 +182,8 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
   const open =
     action.kind !== 'ElicitSlot' && action.kind !== 'ConfirmSlot' && facts.problem === undefined ? state.asked : null;
   const pending = open === null ? [] : [resume(questionText(open, 1, words))];
-  const taken = understanding.leftOpen === null ? [] : [leftOpen(understanding.leftOpen)];
+  const either = understanding.alternatives.map(({ taken, other }) => alternative(taken, other));
+  const taken = [...(understanding.leftOpen === null ? [] : [leftOpen(understanding.leftOpen)]), ...either];
   const paragraphs = (texts: readonly string[]): readonly Block[] =>
     texts.map((text) => ({ kind: 'text', level: 'main', text }));
   return {

@@ -73,7 +73,9 @@ export function help(words: Words): Part {
   };
 }
 
-export function greeting(words: Words): Part {
+/** In the middle of a conversation a greeting or thanks is answered shortly: what is held stays. */
+export function greeting(slots: Slots, words: Words): Part {
+  if (Object.keys(slots).length > 0) return { blocks: [verdict(words.dialog.welcome)], choices: [] };
   return {
     blocks: [verdict(words.dialog.greet), paragraph(words.dialog.ask.model[1])],
     choices: slotChoices('model', 1, words),

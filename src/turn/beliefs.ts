@@ -33,6 +33,7 @@ function factFor(id: BeliefId, catalog: Catalog): Belief | undefined {
   const [kind, name = ''] = id.split(':');
   if (kind === 'family') return knownFact(name) ?? familyFact(name, catalog);
   if (kind === 'closing') return closingFact(name, catalog);
+  if (kind === 'asked') return familyFact(name, catalog);
   if (kind === 'right') return familyFact(name, catalog, 'family-is-so');
   if (kind === 'instance') return knownFact(name) ?? instanceFact(name, catalog);
   return beliefs.find((belief) => belief.id === (FACT_OF[id] ?? id));

@@ -110,7 +110,7 @@ function answerFacts(before: DialogState, asked: Asked, ports: AnswerPorts): Fac
 function factsWithoutWorkload(before: DialogState, { turn, intent }: Asked, ports: AnswerPorts): Facts | null {
   const { slots } = turn.state;
   if (intent === 'price' && namedGpus(slots).length > 0 && !asksRunCost(turn))
-    return { prices: priceFacts(slots, ports) };
+    return { prices: priceFacts(slots, ports, turn.understanding.pricedHours) };
   if (intent === 'compare' && namedGpus(slots).length < 2 && turn.understanding.compare.length > 1) {
     return { models: modelFigures(turn, ports) };
   }

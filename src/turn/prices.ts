@@ -6,8 +6,11 @@ import type { GpuMention, Slots } from '../understanding/understanding.ts';
 import type { AnswerPorts } from './ports.ts';
 
 /** Prices of every card, family or type that the conversation names, cheapest first. */
-export function priceFacts(slots: Slots, ports: AnswerPorts): readonly PriceFacts[] {
-  return namedGpus(slots).map((mention) => pricesOf(mention, slots, ports));
+export function priceFacts(slots: Slots, ports: AnswerPorts, hours: number | null = null): readonly PriceFacts[] {
+  return namedGpus(slots).map((mention) => ({
+    ...pricesOf(mention, slots, ports),
+    ...(hours === null ? {} : { hours }),
+  }));
 }
 
 function pricesOf(mention: GpuMention, slots: Slots, ports: AnswerPorts): PriceFacts {

@@ -26,6 +26,7 @@ export function requestFromSlots(
     chargeType: slots.chargeType ?? 'PostPaid',
     freeTotalBatch: built.freeTotalBatch,
     only: isOwnCard(slots, catalog) ? null : rentalFilter(slots),
+    ...(slots.avoid === undefined ? {} : { avoid: slots.avoid }),
     own: isOwnCard(slots, catalog) ? ownGpu(slots) : null,
     run: runLength(slots),
     assumeUsualRun: slots.deadlineHours !== undefined,

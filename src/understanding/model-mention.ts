@@ -6,7 +6,7 @@ import { scanNames } from './names/name-trie.ts';
 import { refineVariant } from './names/refine-variant.ts';
 import { defaultVocabulary } from './names/vocabulary.ts';
 import { erase, FILLER, type Reading, type Span } from './reading.ts';
-import type { Ambiguity, Slots } from './understanding.ts';
+import type { Alternative, Ambiguity, Slots } from './understanding.ts';
 
 export interface ModelReading {
   readonly slots: Slots;
@@ -14,11 +14,20 @@ export interface ModelReading {
   readonly unknownNames: readonly string[];
   /** Networks and backbones in the order of the text, as typed. */
   readonly typed: readonly string[];
+  /** Networks that were left open beside the chosen one: "swin-t 或 swin-s". */
+  readonly alternatives: readonly Alternative[];
   /** A configuration name was pasted: what it says yields to what the person says beside it. */
   readonly recipe: boolean;
 }
 
-const NOTHING: ModelReading = { slots: {}, ambiguities: [], unknownNames: [], typed: [], recipe: false };
+const NOTHING: ModelReading = {
+  slots: {},
+  ambiguities: [],
+  unknownNames: [],
+  typed: [],
+  alternatives: [],
+  recipe: false,
+};
 
 /** Confidences of src/understanding/names/mention.ts. */
 const UNSURE = 0.5;
@@ -216,6 +225,25 @@ function nameSpans({ form, text, start, end }: ModelMention): readonly Span[] {
     : parts.map((part) => ({ start: start + part.start, end: start + part.end }));
 }
 
+/** A mention as it is named: without the words between head and backbone, a bare size with its family. */
+function typedName(mention: ModelMention, chosen: ModelMention): string {
+  const { text, start, variant, architecture } = mention;
+  if (architecture === null && variant !== undefined && chosen.architecture !== null)
+    return `${chosen.architecture} ${variant}`;
+  const names = nameSpans(mention).map((span) => text.slice(span.start - start, span.end - start));
+  return names.join(' ').toLowerCase();
+}
+
+const EITHER = /^[\s,]*(?:或者?|还是|or|\/|、)[\s]*(?:an? )?$/;
+
+function openBeside(text: string, chosen: ModelMention, mentions: readonly ModelMention[]): readonly Alternative[] {
+  return mentions.flatMap((other) => {
+    const [left, right] = other.start < chosen.start ? [other, chosen] : [chosen, other];
+    if (other === chosen || !EITHER.test(text.slice(left.end, right.start))) return [];
+    return [{ taken: typedName(chosen, chosen), other: typedName(other, chosen) }];
+  });
+}
+
 /** Networks of the message: the one that is meant, and what else was named. */
 export function readModel(reading: Reading, held: Slots): ModelReading {
   const mentions = findModelMentions(reading.cased).filter((mention) => isMeant(reading, mention));
@@ -231,8 +259,13 @@ export function readModel(reading: Reading, held: Slots): ModelReading {
       ? { ...NOTHING, slots: library, ambiguities: asks }
       : { ...NOTHING, slots: { ...library, backbone }, typed: [backbone] };
   }
-  const typed = mentions.map(({ text }) => text.toLowerCase());
-  const common = { typed, recipe: chosen.form === 'config', unknownNames: unknownNames(mentions) };
+  const typed = mentions.map((mention) => typedName(mention, chosen));
+  const common = {
+    typed,
+    alternatives: openBeside(reading.text, chosen, mentions),
+    recipe: chosen.form === 'config',
+    unknownNames: unknownNames(mentions),
+  };
   if (chosen.architecture === null && chosen.backbone === null) return { ...common, ...readVariant(chosen, held) };
   const open = chosen.alternatives.length > 0 && chosen.confidence <= UNSURE;
   const asks = open ? [askAlternatives(chosen)] : chosen.architecture === null ? unsure.map(askAlternatives) : [];

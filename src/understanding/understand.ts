@@ -18,10 +18,11 @@ import { readBatch } from './slots/batch.ts';
 import { readBudget, readBudgetChanges } from './slots/budget.ts';
 import { attachCard, countOfOthers, readGpus } from './slots/gpus.ts';
 import { readDataset, readPlace } from './slots/place.ts';
-import { readSchedule } from './slots/schedule.ts';
+import { readRanges } from './slots/ranges.ts';
+import { pricedHours, readSchedule } from './slots/schedule.ts';
 import { readSize } from './slots/size.ts';
 import { readTraining } from './slots/training.ts';
-import type { BeliefId, SlotChange, Slots, Understanding, UnderstandingContext } from './understanding.ts';
+import type { Alternative, BeliefId, SlotChange, Slots, Understanding, UnderstandingContext } from './understanding.ts';
 import { type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
 type Batch = Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'>;
@@ -33,6 +34,7 @@ interface Parts {
   readonly model: ModelReading;
   readonly cards: GpuReading;
   readonly recipe: Batch | null;
+  readonly alternatives: readonly Alternative[];
   readonly changes: readonly SlotChange[];
   /** Said in words. */
   readonly said: Slots;
@@ -45,6 +47,7 @@ function readParts(reading: Reading, context: UnderstandingContext, vocabulary: 
   const { held } = context;
   const artifacts = readArtifacts(reading);
   eraseNoise(reading);
+  const ranges = artifacts.config === null ? readRanges(reading) : [];
   const words = reading.rest;
   const model = readModel(reading, held);
   const cards = readGpuMentions(reading, vocabulary);
@@ -74,7 +77,8 @@ function readParts(reading: Reading, context: UnderstandingContext, vocabulary: 
   const changes = readChanges(reading, said);
   const slots = attachCard({ ...artifacts.slots, ...said }, artifacts, { held, vocabulary });
   const recipe = recipeOf(model, batch, gpus.gpus);
-  return { artifacts, words, model, cards, changes, said, slots, recipe };
+  const alternatives = [...ranges, ...model.alternatives];
+  return { artifacts, words, model, cards, changes, said, slots, recipe, alternatives };
 }
 
 /** A name like smp.Unet in a sentence is no pasted code: its bare numbers are the person's own. */
@@ -197,7 +201,7 @@ const LACKS = /没有|不支持|缺|(?:has|have) no|lacks?|(?:doesn'?t|don'?t|do
 
 /** Facts about cards are claimed or asked for, and nothing is said of a run. */
 function claimsOnly(text: string, beliefs: readonly BeliefId[], slots: Slots): boolean {
-  const ofFamily = beliefs.some((id) => /^(?:family|right):/.test(id));
+  const ofFamily = beliefs.some((id) => /^(?:family|right|asked):/.test(id));
   return (
     (ofFamily || (beliefs.includes('no-bf16') && LACKS.test(text))) &&
     Object.keys(slots).every((name) => ABOUT_CARDS.has(name))
@@ -245,7 +249,7 @@ export function understand(message: string, context: UnderstandingContext, catal
   const startsAfresh = isAfresh(words, said, context);
   const command = commandOf(words, said);
   const locale = localeOf(words, context.locale);
-  const outOfScope = topicsOutOfScope(reading.text);
+  const outOfScope = topicsOutOfScope(reading.text, said.model !== undefined);
   const intents = decideIntents({
     text: words,
     context,
@@ -278,6 +282,8 @@ export function understand(message: string, context: UnderstandingContext, catal
     measured: artifacts.measured,
     compare: compareNames(parts, words),
     unknownNames: model.unknownNames,
+    alternatives: intents.includes('compare') ? [] : parts.alternatives,
+    pricedHours: pricedHours(words),
     command,
     recipe: parts.recipe,
   };

@@ -34,6 +34,8 @@ export interface Slots {
   readonly gpu?: GpuMention | readonly GpuMention[];
   /** The person owns the card(s) named in `gpu`. */
   readonly owned?: boolean;
+  /** Cards that are not wanted: names as people say them ("V100"). */
+  readonly avoid?: readonly string[];
   readonly budget?: Budget;
   readonly precision?: 'fp32' | 'fp16' | 'bf16' | 'amp';
   readonly numClasses?: number;
@@ -136,6 +138,12 @@ export interface Ambiguity {
   readonly candidates: readonly { readonly label: string; readonly say: string }[];
 }
 
+/** Two values were left open: the one that is sized, and how to ask for the other. */
+export interface Alternative {
+  readonly taken: string;
+  readonly other: string;
+}
+
 /** What one message says, read beside what is already held. Pure data. */
 export interface Understanding {
   readonly locale: Locale;
@@ -168,6 +176,9 @@ export interface Understanding {
   readonly compare: readonly string[];
   /** Model or backbone typed that is in no table, in lower case. */
   readonly unknownNames: readonly string[];
+  readonly alternatives: readonly Alternative[];
+  /** For how long a price is asked: "一天多少钱". */
+  readonly pricedHours: number | null;
   /** A follow-up command that a choice button stands for: details, order command, terraform, explain … */
   readonly command: string | null;
   /** The setup of others ("official: 8 GPUs × 2") that is to be translated to the person's own `gpus`. */

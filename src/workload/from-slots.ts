@@ -46,10 +46,10 @@ function buildFrom(named: NamedModel, { slots, fields }: Said, catalog: Catalog)
   });
 }
 
-/** A total batch is shared among the GPUs; what does not divide goes to the fullest one. */
-function batchPerGpu({ batchSize, batchScope, gpus }: Slots): number | undefined {
+/** A total batch is shared among GPUs and accumulation steps; what does not divide goes to the fullest one. */
+function batchPerGpu({ batchSize, batchScope, gpus, gradientAccumulation = 1 }: Slots): number | undefined {
   if (batchSize === undefined || batchScope !== 'total' || gpus === undefined || gpus < 1) return batchSize;
-  return Math.ceil(batchSize / gpus);
+  return Math.ceil(batchSize / (gpus * Math.max(1, gradientAccumulation)));
 }
 
 function slotFields(slots: Slots): Partial<Record<keyof WorkloadFields, unknown>> {

@@ -17,6 +17,8 @@ const nothing: Understanding = {
   measured: null,
   compare: [],
   unknownNames: [],
+  alternatives: [],
+  pricedHours: null,
   command: null,
   recipe: null,
 };

@@ -32,13 +32,18 @@ export function rentText(recommendation: Recommendation, words: Words): string {
   ];
   const asked = budget === null ? '' : budgetText(budget, words);
   if (recommended.reason === 'nothing-within-deadline' && deadlineHours !== null) {
-    return text.deadline(
+    return (budget === null ? text.deadlineAny : text.deadline)(
       duration(deadlineHours, words.locale),
       text.take(...offer),
       duration(recommended.runHours ?? 0, words.locale),
     );
   }
-  if (recommended.status === 'over-budget') return text.overBudget(asked, ...offer);
+  if (recommended.status === 'over-budget') {
+    const changed = cheaperWithChanges(recommendation, recommended);
+    if (changed === undefined) return text.overBudget(asked, ...offer);
+    const price = changed.price === null ? '' : priceText(changed.price, words);
+    return `${text.overAsIs(asked, ...offer)}${text.cheaperWith(changesText(changed.changes, words), changed.instanceType ?? changed.gpu, price)}`;
+  }
   const parts = [
     ...splitTexts(recommendation, words),
     text.take(...offer),
@@ -53,6 +58,15 @@ export function rentText(recommendation: Recommendation, words: Words): string {
 function offeredPrice(price: Price, { chargeType }: Recommendation, words: Words): string {
   const paid = paidText(price, chargeType, words);
   return chargeType === 'PrePaid' ? words.answer.verdict.subscription(paid, priceText(price, words)) : paid;
+}
+
+/** Over budget the fewest changes come first: a machine that costs less with some is named beside. */
+function cheaperWithChanges({ bests }: Recommendation, { price, changes }: Fit): Fit | undefined {
+  const limit = price?.amount ?? 0;
+  return bests
+    .filter((fit) => fit.status === 'over-budget' && fit.changes.length > changes.length)
+    .filter((fit) => fit.price !== null && fit.price.currency === price?.currency && fit.price.amount < limit)
+    .sort((left, right) => (left.price?.amount ?? 0) - (right.price?.amount ?? 0))[0];
 }
 
 const isUnpriced = (fit: Fit): boolean => fit.status === 'price-on-request';

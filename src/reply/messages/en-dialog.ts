@@ -88,12 +88,14 @@ export const enDialog = {
       `"${typed}" is still open, and memory differs a lot: ${candidates}? Reply with the name, or "the first".`,
     (typed: string, first: string) => `Unless you say otherwise I take ${first} for "${typed}". All right?`,
   ] satisfies readonly [Sentence, Sentence, Sentence],
+  alternative: (taken: string, other: string) => `You left two open: sized for ${taken}. Say "${other}" for the other.`,
   leftOpen: (taken: string) => `Taking ${taken}; say so if it is another one.`,
   or: ' or ',
   share: (total: number, gpus: number, each: string) => `Total batch ${total} on ${gpus} GPUs is ${each} per GPU.`,
 
   greet:
     'Hello! Tell me what you want to train and I say how big a GPU it needs, which Alibaba Cloud instance to rent and what it costs.',
+  welcome: "You're welcome: go on whenever you like.",
   help: {
     title: 'I size GPUs for training segmentation models',
     intro: 'Give me model, image size, batch size and budget, in one message or one by one:',

@@ -47,6 +47,10 @@ export const en = {
     withinBudget: (budget: string) => `within your ${budget}`,
     overBudget: (budget: string, instance: string, gpu: string, price: string) =>
       `nothing fits into ${budget}; the cheapest way is ${instance}: ${gpu}, ${price}`,
+    overAsIs: (budget: string, instance: string, gpu: string, price: string) =>
+      `nothing fits into ${budget}; the cheapest way without changes is ${instance}: ${gpu}, ${price}`,
+    cheaperWith: (changes: string, instance: string, price: string) =>
+      `; with ${changes} ${instance} costs less, ${price}, still over it`,
     wholeRun: (hours: string, amount: string) => `the whole run about ${hours}, ${amount}`,
     paced: (verdict: string, seconds: string, cost: string | null) =>
       `${verdict}; ${seconds} s per step${cost === null ? '' : `, ${cost} per 1,000`}`,
@@ -58,6 +62,8 @@ export const en = {
     askRun: 'Say how many iterations or epochs ("80k iterations", "100 epochs") for time and cost of the whole run.',
     lasts: (hours: string) => `enough for ${hours}`,
     unpricedOnly: 'only types without a public price hold it; ask sales, see the table',
+    deadlineAny: (hours: string, take: string, takes: string) =>
+      `nothing is done within ${hours}; the fastest needs about ${takes}: ${take}`,
     deadline: (hours: string, take: string, takes: string) =>
       `nothing is done within ${hours}; the fastest affordable needs about ${takes}: ${take}`,
     nextCount: (gpus: number, take: string) => `no type has ${gpus} GPUs; the next size: ${take}`,

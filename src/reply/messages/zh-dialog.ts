@@ -73,11 +73,13 @@ export const zhDialog: DialogMessages = {
     (typed, candidates) => `还没定下"${typed}"是哪一个，显存差得多：${candidates}？回复名字，或者"第一个"。`,
     (typed, first) => `不说的话"${typed}"按 ${first} 算，行吗？`,
   ],
+  alternative: (taken, other) => `两个里先按 ${taken} 算；要看另一个，直接说"${other}"。`,
   leftOpen: (taken) => `按 ${taken} 算；不是它就说一声。`,
   or: ' 还是 ',
   share: (total, gpus, each) => `总 batch ${total} 分到 ${gpus} 张卡，每卡 ${each} 张。`,
 
   greet: '你好！告诉我想训什么，我来算要多大的显存、在阿里云租哪种机器、多少钱。',
+  welcome: '不客气，接着说就行。',
   help: {
     title: '我来算训练分割模型要多大的 GPU',
     intro: '告诉我模型、图多大、batch、预算，一句话说完或者一样一样说都行：',

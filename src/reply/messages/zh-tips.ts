@@ -1,5 +1,17 @@
 import type { TipMessages } from './en-tips.ts';
 
+/** Sources of corrections whose names have a Chinese form. */
+const SOURCES: Readonly<Record<string, string>> = {
+  'Alibaba Cloud documentation, GPU instance families': '阿里云文档，GPU 规格族',
+  'Alibaba Cloud documentation and ECS API catalogue': '阿里云文档和 ECS 规格目录',
+  'Alibaba Cloud documentation, regions and zones': '阿里云文档，地域和可用区',
+  'Alibaba Cloud documentation, spot instances': '阿里云文档，抢占式实例',
+  'Alibaba Cloud documentation, ESSD limits': '阿里云文档，ESSD 性能',
+  'Alibaba Cloud documentation, PAI': '阿里云文档，PAI',
+  'replay of official code and traces (docs/estimator.md)': '逐算子重放官方代码，docs/estimator.md',
+  'list prices of gn7i-c8g1.2xlarge and gn8is.2xlarge': 'gn7i-c8g1.2xlarge 和 gn8is.2xlarge 的目录价',
+};
+
 export const zhTips: TipMessages = {
   tips: {
     amp: ({ precision }) => `开混合精度 ${precision ?? 'fp16'}`,
@@ -87,5 +99,5 @@ export const zhTips: TipMessages = {
     'data-loading': '卡在读数据上',
     'faster-kernels': '算子或者内存布局比假设的好（channels_last、compile）',
   },
-  sourced: (fact, source, date) => `${fact}（来源：${source}，${date}）`,
+  sourced: (fact, source, date) => `${fact}（来源：${SOURCES[source] ?? source}，${date}）`,
 };

@@ -75,6 +75,12 @@ const FAMILY_CLAIM_MEMORY = /^[^,.;?\n]{0,12}?(\d{2,3}) ?g(?:b|ib)?(?![a-z])/;
 const ASKS =
   /^[^,.;?\n]{0,12}(?:吧|吗|对不对|是不是|没错|\?|(?<![a-z])(?:right|correct|yes|no)(?![a-z]))|^[^.;?\n]{0,14}, ?(?:对|是)(?:吧|吗|么|不)|^[^.;?\n]{0,14}, ?(?:right|correct|isn'?t it|aren'?t they|yes|no)(?![a-z])/;
 
+/** "gn7i 是什么卡", "what card does gn7i have" */
+const ASKED_BEHIND =
+  /^ ?(?:系列|实例|机器)?(?:里面?|上)? ?(?:是|用的?是?|带的?|配的?(?:是)?|装的?(?:是)?) ?(?:什么|啥|哪(?:种|款|个)?)(?! ?(?:价|意思))/;
+const ASKED_AHEAD =
+  /(?:what(?:'?s| is| are)?|which) (?:(?:gpus?|cards?)[a-z ]{0,12})?(?:is |are |an? |the |does |in |on |of )*(?:ecs\.)?$/;
+
 interface Claims {
   readonly text: string;
   readonly mentions: readonly GpuSpan[];
@@ -86,11 +92,13 @@ interface Claims {
 
 /** "gn7e 是 A10", "gn6v 32G", and families that do not exist. */
 function familyBeliefs({ text, mentions, claimed, vocabulary, cardMemoryGB }: Claims): readonly BeliefId[] {
-  return mentions.flatMap(({ gpu, end }): readonly BeliefId[] => {
+  return mentions.flatMap(({ gpu, start, end }): readonly BeliefId[] => {
     const family = gpu.family;
     if (family === undefined) return [];
     const real = vocabulary.families.get(family);
     if (real === undefined) return [`family:${family}`];
+    if (ASKED_BEHIND.test(text.slice(end, end + 24)) || ASKED_AHEAD.test(text.slice(Math.max(0, start - 32), start)))
+      return [`asked:${family}`];
     const claim = claimed.find(({ start }) => start >= end && start - end <= CLAIM_REACH);
     if (claim !== undefined && claim.name !== real) return [`family:${family}`];
     const memory = Number(FAMILY_CLAIM_MEMORY.exec(text.slice(end, end + 24))?.[1]);

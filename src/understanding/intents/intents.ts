@@ -134,7 +134,12 @@ function explicit(evidence: Evidence): readonly Intent[] {
     .filter((intent) => !choosesByCharge(intent, evidence));
   const compare = compares(evidence);
   const maximum = asked.includes('max_batch') || asked.includes('max_size');
-  const kept = asked.filter((intent) => !(intent === 'size' && compare) && !(maximum && intent === 'fits'));
+  const kept = asked.filter(
+    (intent) =>
+      !(intent === 'size' && compare) &&
+      !(intent === 'fits' && compare && evidence.models > 1) &&
+      !(maximum && intent === 'fits'),
+  );
   return [
     ...kept,
     ...(compare ? (['compare'] as const) : []),

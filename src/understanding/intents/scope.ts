@@ -31,7 +31,7 @@ function hasVolume(text: string): boolean {
 }
 
 /** Topics of the message that the product has no answer for. */
-export function topicsOutOfScope(text: string): readonly string[] {
+export function topicsOutOfScope(text: string, namesNetwork = false): readonly string[] {
   return TOPICS.filter(({ topic, cue }) => {
     if (topic === '3d' && hasVolume(text)) return true;
     if (topic === '3d' && SLICES.test(text) && !VOLUMES.test(text)) return false;
@@ -39,7 +39,7 @@ export function topicsOutOfScope(text: string): readonly string[] {
     if (!says(cue, text)) return false;
     if (topic === 'inference')
       return !TRAINS.test(text) || /not training|不训练|只推理|just inference|inference only/.test(text);
-    if (topic === 'detection') return !SEGMENTS.test(text) || /not seg|不是分割/.test(text);
+    if (topic === 'detection') return !(SEGMENTS.test(text) || namesNetwork) || /not seg|不是分割/.test(text);
     return true;
   }).map(({ topic }) => topic);
 }

@@ -1,6 +1,7 @@
 import { type Candidate, choose } from '../candidates.ts';
 import { after, before, type Found, type Reading, take } from '../reading.ts';
 import type { Slots } from '../understanding.ts';
+import { scopeSaid } from './batch-scope.ts';
 
 type Scope = 'per_gpu' | 'total' | undefined;
 
@@ -225,22 +226,9 @@ const TIMES_CARDS = new RegExp(
 const CARDS_TIMES =
   /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡)(?: ?x ?(?:每卡|batch|bs)?| ?,? ?每(?:张|块)?(?:卡|gpu)上?(?:放|跑)?) ?(\d{1,4})(?!\d| ?x| ?(?:g|gb|gib|元|块)(?![a-z]))/g;
 
-const PER = '(?:每(?:一|1)?(?:张|块|个)?(?:显|gpu)?卡|单卡|per[- ]?(?:gpu|card|device)|each)';
-const ALL = '(?:总(?:共|的|数|batch)?|一共|1共|全部|(?:in )?total|overall|altogether|global)';
-const NOT = "(?:不是|并非|不算|not|isn'?t|rather than|instead of)";
-/** "bs 16 不是每卡，是总共", "total, not per gpu", and the scope alone: "是每卡的". */
-const IS_TOTAL = new RegExp(
-  `${NOT} ?(?:the )?${PER}(?![^;.\n]{0,16}${NOT})|^[^\\da-z]{0,8}(?:that'?s |it'?s |i mean(?:t)? )?(?:the )?${ALL}(?:的|啊|吧|哦)?[\\s.!]*$`,
-);
-const IS_PER_GPU = new RegExp(
-  `${NOT} ?(?:the )?${ALL}(?:的)?[^;\\n\\d]{0,10}${PER}|${PER}[^;\\n\\d]{0,6}${NOT} ?${ALL}|^[^\\da-z]{0,8}(?:that'?s |it'?s |i mean(?:t)? )?${PER}(?:的|啊|吧|哦)?[\\s.!]*$`,
-);
-
-/** The scope of a batch that is said for itself. */
-function scopeSaid(text: string): Scope {
-  if (IS_PER_GPU.test(text)) return 'per_gpu';
-  return IS_TOTAL.test(text) ? 'total' : undefined;
-}
+/** "8 GPUs, 1 image each", and the beginning of a configuration's name: "4xb4-80k". */
+const CARDS_EACH =
+  /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡)(?:,| with| at|:)? ?(\d{1,4}) ?(?:images?|imgs?|samples?|张图?)? ?(?:each|per (?:gpu|card))(?![a-z])|(?<![\d.a-z])(\d{1,3})xb(\d{1,4})(?![a-z\d])/g;
 
 function readRule(
   reading: Reading,
@@ -266,8 +254,9 @@ function readRule(
 
 /** Batch size and its scope; of several the wanted one. */
 export function readBatch(reading: Reading): Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'> {
-  const times = take(reading, CARDS_TIMES).map((found): Candidate<Batch> => {
-    const [gpus = 0, size = 0] = found.groups.map(Number);
+  const each = [...take(reading, CARDS_TIMES), ...take(reading, CARDS_EACH)];
+  const times = each.map((found): Candidate<Batch> => {
+    const [gpus = 0, size = 0] = found.groups.filter((group) => group !== '').map(Number);
     return { value: { size, scope: 'per_gpu', gpus }, rank: 6, start: found.start, end: found.end };
   });
   const swapped = take(reading, TIMES_CARDS).map((found): Candidate<Batch> => {

@@ -136,16 +136,27 @@ function listed(reading: Reading, mentions: readonly GpuSpan[]): readonly GpuSpa
 }
 
 /** "除了 T4 和 V100", "no T4s or V100s": what is linked to a denied card is denied with it. */
-function withoutDenied(reading: Reading, mentions: readonly GpuSpan[]): readonly GpuSpan[] {
+function withoutDenied(reading: Reading, mentions: readonly GpuSpan[]) {
   const kept: GpuSpan[] = [];
+  const avoided: string[] = [];
   let denied: GpuSpan | null = null;
+  let refused = false;
   for (const mention of mentions) {
     const linked = denied !== null && LIST_LINK.test(reading.text.slice(denied.end, mention.start));
-    if (linked || isDenied(reading, mention)) denied = mention;
-    else kept.push(mention);
+    if (!linked && !isDenied(reading, mention)) {
+      kept.push(mention);
+      continue;
+    }
+    if (!linked) refused = REFUSED.test(before(reading.text, mention.start));
+    denied = mention;
+    if (refused && mention.gpu.name !== undefined) avoided.push(mention.gpu.name);
   }
-  return kept;
+  return { kept, avoided };
 }
+
+/** Put right ("不是 A10，是 L20") is not the same as refused. */
+const REFUSED =
+  /(?:不(?:要|想要|想用|考虑|用)|别\S{0,4}|除(?:了|开|去)|避开|排除|without|avoid(?:ing)?|except(?: for)?|but|other than|no|don'?t (?:want|use|like)(?: an?| the)?)\s*$/;
 
 const OWN = new RegExp(words('have'));
 const OTHERS = new RegExp(words('others'));
@@ -164,8 +175,8 @@ export function countOfOthers(reading: Reading, mentions: readonly GpuSpan[]): n
 const MOST_MENTIONS = 64;
 
 /** Cards and their number. One card, or the list where several are compared. */
-export function readGpus(reading: Reading, found: readonly GpuSpan[]): Pick<Slots, 'gpu' | 'gpus' | 'owned'> {
-  const mentions = withoutDenied(reading, found.slice(-MOST_MENTIONS));
+export function readGpus(reading: Reading, found: readonly GpuSpan[]): Pick<Slots, 'gpu' | 'gpus' | 'owned' | 'avoid'> {
+  const { kept: mentions, avoided } = withoutDenied(reading, found.slice(-MOST_MENTIONS));
   const counts = [
     ...mentions.flatMap(({ count, start, end }) => (count === null ? [] : [{ value: count, start, end, rank: 5 }])),
     ...readCounts(reading),
@@ -190,6 +201,7 @@ export function readGpus(reading: Reading, found: readonly GpuSpan[]): Pick<Slot
     ...(gpu === undefined ? {} : { gpu }),
     ...(gpus === undefined || counted !== null ? {} : { gpus }),
     ...(owned ? { owned } : {}),
+    ...(avoided.length === 0 ? {} : { avoid: [...new Set(avoided)] }),
   };
 }
 

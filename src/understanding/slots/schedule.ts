@@ -122,6 +122,22 @@ function positive(value: number | null | undefined): number | null {
   return value !== null && value !== undefined && value > 0 ? value : null;
 }
 
+const PRICED: readonly (readonly [hours: number, pattern: RegExp])[] = [
+  [
+    24,
+    /(?:一|1|每|单)天(?:的)?(?:大概|要|得|下来)?(?:多少|价|费|什么价|花)|(?:cost|price|pay|much)[^,.;?\n]{0,30}(?:a|per|each|one) day/,
+  ],
+  [
+    168,
+    /(?:一|1|每)个?(?:周|星期)(?:的)?(?:大概|要|得|下来)?(?:多少|价|费|什么价|花)|(?:cost|price|pay|much)[^,.;?\n]{0,30}(?:a|per|each|one) week/,
+  ],
+];
+
+/** The time that a question about a price is about, beside hour and month; null where none is said. */
+export function pricedHours(text: string): number | null {
+  return PRICED.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
+}
+
 /** Length of the run, size of the training set, and by when it has to be done. */
 export function readSchedule(reading: Reading): Schedule {
   const hoursPerMonth = readMonthlyHours(reading);
