@@ -82,7 +82,7 @@ const matrixRule: BackwardRule = (walk, node, grads) => {
   if (copied !== undefined) walk.release(copied.buffer);
 };
 
-/** `a @ b` on equal leading axes: operands that cannot be seen as a batch of matrices are copied first. */
+/** `a @ b` on equal leading axes: operands that cannot be seen as a batch of matrices are copied first, their casts alive till the end. */
 export function matmul(t: Tape, a: Tensor, b: Tensor): Tensor {
   const left = toHalf(t, a);
   const right = toHalf(t, b);
@@ -93,7 +93,7 @@ export function matmul(t: Tape, a: Tensor, b: Tensor): Tensor {
   const batch = elements(left.shape.slice(0, -2));
   const first = rank === 3 ? left : reshape(t, left, [batch, rows, inner]);
   const second = right.shape.length === 3 ? right : reshape(t, right, [batch, inner, columns]);
-  const product = batchProduct(t, [a, b], first, second);
+  const product = batchProduct(t, [a, b, left, right], first, second);
   return rank === 3 ? product : reshape(t, product, [...left.shape.slice(0, -2), rows, columns]);
 }
 
