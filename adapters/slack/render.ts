@@ -40,12 +40,13 @@ function layOut(reply: Reply): { main: KnownBlock[]; details: KnownBlock[] } {
   const details: KnownBlock[] = [];
   let characters = 0;
   for (const block of reply.blocks.filter((candidate) => !isEmpty(candidate))) {
+    const wanted = block.level === 'main' || reply.estimateCode === undefined;
     const table = block.kind === 'tiers' && !main.some(({ type }) => type === 'table');
-    const blocks = toSlack(block, table);
-    const size = JSON.stringify(blocks).length;
+    const blocks = wanted ? toSlack(block, table) : [];
+    const size = wanted ? JSON.stringify(blocks).length : 0;
     const fits = characters + size <= slackLimits.messageCharacters - reservedCharacters;
     const room = main.length + blocks.length <= slackLimits.messageBlocks - reservedBlocks;
-    if ((block.level === 'main' || reply.estimateCode === undefined) && fits && room) {
+    if (wanted && fits && room) {
       main.push(...blocks);
       characters += size;
     } else details.push(...toSlack(block, false));

@@ -33,8 +33,11 @@ interface Named<T> {
   readonly labels: readonly string[];
 }
 
+const noLabels: Record<string, string> = {};
+
 /** Only labels the metric was made with, each present and short: a stray label is dropped rather than thrown on. */
 function fitting(names: readonly string[], labels: Labels): Record<string, string> {
+  if (names.length === 0) return noLabels;
   return Object.fromEntries(names.map((name) => [name, (labels[name] ?? '').slice(0, 80)]));
 }
 

@@ -46,6 +46,9 @@ function prepare(database: Database.Database) {
     ),
     holder: database.prepare('select claim_id from claim where conversation_id = ?'),
     release: database.prepare('delete from claim where conversation_id = ? and claim_id = ?'),
+    releaseIdle: database.prepare(`
+      delete from claim where conversation_id = $1 and claim_id = $2
+        and not exists (select 1 from inbox where conversation_id = $1 and payload is not null)`),
     renew: database.prepare('update claim set until = ? where conversation_id = ? and claim_id = ?'),
     stranded: database.prepare(`
       select conversation_id from inbox
@@ -64,8 +67,9 @@ type Statements = ReturnType<typeof prepare>;
 
 function accept(run: Statements, entry: InboxEntry, lease: Lease): AcceptResult {
   const { messageId, conversationId, userId, payload, acceptedAt } = entry;
-  run.dropExpired.run(messageId, lease.now);
-  const added = Added.parse(run.add.get(messageId, conversationId, userId, payload, acceptedAt));
+  const add = () => Added.parse(run.add.get(messageId, conversationId, userId, payload, acceptedAt));
+  const isForgotten = () => run.dropExpired.run(messageId, lease.now).changes > 0;
+  const added = add() ?? (isForgotten() ? add() : undefined);
   if (added === undefined) return 'duplicate';
   const taken = Held.parse(run.claim.get(conversationId, lease.claimId, lease.owner, lease.until, lease.now));
   if (taken === undefined) return 'queued';
@@ -74,11 +78,9 @@ function accept(run: Statements, entry: InboxEntry, lease: Lease): AcceptResult 
 
 function advance(run: Statements, { conversationId, claimId, done }: Finished): Advance {
   if (done !== undefined) run.finish.run(done.outcome, done.expiresAt, done.messageId);
+  if (run.releaseIdle.run(conversationId, claimId).changes > 0) return { kind: 'released' };
   if (Held.parse(run.holder.get(conversationId))?.claim_id !== claimId) return { kind: 'lost' };
-  const head = Row.optional().parse(run.head.get(conversationId));
-  if (head !== undefined) return { kind: 'next', entry: toEntry(head) };
-  run.release.run(conversationId, claimId);
-  return { kind: 'released' };
+  return { kind: 'next', entry: toEntry(Row.parse(run.head.get(conversationId))) };
 }
 
 function takeOver(run: Statements, lease: Lease, limit: number): Takeover[] {
