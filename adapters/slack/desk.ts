@@ -79,7 +79,7 @@ export class Desk {
     const { context } = this;
     const [texts, prefill] = await Promise.all([this.textsFor(address), context.prefill(conversationOf(address))]);
     const view = formView(texts, prefill, address);
-    const opened = await this.courtesy('form', () => call('views.open', () => client.views.open({ trigger_id, view })));
+    const opened = await this.courtesy('form', () => call('views.open', client.views.open({ trigger_id, view })));
     if (!opened) await this.tell(client, address, ({ failed }) => failed);
   }
 

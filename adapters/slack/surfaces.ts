@@ -11,9 +11,8 @@ import { call, postResponse } from './web.ts';
 type Client = webApi.WebClient;
 const isHelp = (text: string): boolean => /^(help|h|\?|？|帮助)$/iu.test(text);
 
-/** What the buttons under an answer need: see `deliverReply`. */
+/** What the buttons under an answer need; `shared` where only the asker sees it: see `deliverReply`. */
 const kept = z.object({
-  /** Of an answer that only the asker sees. */
   shared: z.object({ text: z.string(), blocks: z.array(z.unknown()) }).optional(),
   details: z.array(z.unknown()),
 });
@@ -99,7 +98,7 @@ async function onAnswer(desk: Desk, client: Client, press: AnswerPress): Promise
       return postResponse(url, { ...found.shared, response_type: 'in_channel', replace_original: false });
     }
     const view = detailsView(await desk.textsFor(address), found?.details ?? []);
-    return call('views.open', () => client.apiCall('views.open', { trigger_id: trigger, view }));
+    return call('views.open', client.apiCall('views.open', { trigger_id: trigger, view }));
   });
   if (!done) await desk.tell(client, address, ({ failed }) => failed);
 }

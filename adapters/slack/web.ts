@@ -8,15 +8,7 @@ import type { SlackAdapterConfig } from './config.ts';
 const { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebClient } = webApi;
 
 /** Answers of the Web API that a later attempt may cure: https://docs.slack.dev/reference/methods/chat.postMessage#errors */
-const passing = new Set([
-  'ratelimited',
-  'rate_limited',
-  'internal_error',
-  'fatal_error',
-  'service_unavailable',
-  'request_timeout',
-  'unreadable_answer',
-]);
+const passing = /^(?:rate_?limited|internal_error|fatal_error|service_unavailable|request_timeout|unreadable_answer)$/u;
 
 /** Longest pause, in seconds, that one call sits out by itself after a 429; longer ones are the inbox's business. */
 const patienceSeconds = 3;
@@ -33,49 +25,26 @@ export const webClientOptions = ({ apiUrl }: SlackAdapterConfig, logger: webApi.
 export const createWebClient = (token: string, config: SlackAdapterConfig, logger: webApi.Logger): webApi.WebClient =>
   new WebClient(token, webClientOptions(config, logger));
 
+const unreachable = (message: string): AppError => new AppError('platform-unreachable', message);
+
 function refused(doing: string, said = ''): AppError {
   const reason = /^[a-z_]{1,60}$/u.test(said) ? said : 'unreadable_answer';
-  const code = passing.has(reason) ? 'platform-unreachable' : 'platform-refused';
+  const code = passing.test(reason) ? 'platform-unreachable' : 'platform-refused';
   return new AppError(code, `Slack refused ${doing}: ${reason}`, { details: { reason } });
 }
-
-const unreachable = (message: string, details = {}): AppError =>
-  new AppError('platform-unreachable', message, { details });
-
-const limited = (doing: string, retryAfterSeconds: number | undefined): AppError =>
-  unreachable(`Slack asks to wait with ${doing}`, {
-    reason: 'ratelimited',
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-  });
 
 /** Refused (the platform said no) or unreachable (worth a retry); never carries a body, which may hold a person's text. */
 export function platformError(error: unknown, doing: string): AppError {
   if (error instanceof AppError) return error;
   if (error instanceof WebAPIPlatformError) return refused(doing, error.data.error);
-  if (error instanceof WebAPIRateLimitedError) return limited(doing, error.retryAfter);
   if (error instanceof WebAPIHTTPError) return unreachable(`Slack answered ${error.statusCode} to ${doing}`);
+  if (error instanceof WebAPIRateLimitedError) return unreachable(`Slack asks to wait with ${doing}`);
   return unreachable(`Slack did not answer ${doing}`);
 }
 
-/** Sits out a short rate limit once. */
-async function patiently<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const seconds = error instanceof AppError ? error.details['retryAfterSeconds'] : undefined;
-    if (typeof seconds !== 'number' || seconds > patienceSeconds) throw error;
-    await wait(seconds * 1_000);
-    return work();
-  }
-}
-
-/** One Web API call by the library, with our errors. */
-export const call = <T>(doing: string, work: () => Promise<T>): Promise<T> =>
-  patiently(() =>
-    work().catch((error: unknown) => {
-      throw platformError(error, doing);
-    }),
-  );
+/** A Web API call by the library, with our errors. */
+export const call = <T>(doing: string, answer: Promise<T>): Promise<T> =>
+  answer.catch((error: unknown) => Promise.reject(platformError(error, doing)));
 
 const outcome = z.object({
   ok: z.boolean(),
@@ -90,18 +59,20 @@ const outcome = z.object({
  * Calls a method that writes a message: these take JSON. The library would walk through every block for a log line that
  * nobody reads and repeat a request of unknown outcome, which may post twice; whoever delivers looks first.
  */
-export function write({ slackApiUrl, token }: webApi.WebClient, method: string, body: object): Promise<void> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json; charset=utf-8' };
-  return patiently(async () => {
-    const answer = await postJson(slackApiUrl + method, { what: method, body, headers });
-    if (answer.status === 429) throw limited(method, answer.retryAfter);
-    if (answer.status !== 200) throw unreachable(`Slack answered ${answer.status} to ${method}`);
-    const { ok, error, response_metadata: about } = outcome.safeParse(answer.body).data ?? { ok: false };
-    if (ok) return;
-    // Which block it is about, without what stands in it.
-    const places = about?.messages.flatMap((message) => /\[json-pointer:[/\w]+\]/u.exec(message) ?? []) ?? [];
-    throw refused([method, ...places].join(' '), error);
-  });
+export async function write(client: webApi.WebClient, method: string, message: object, patient = true): Promise<void> {
+  const headers = { authorization: `Bearer ${client.token}`, 'content-type': 'application/json; charset=utf-8' };
+  const post = { what: method, body: message, headers };
+  const { status, body, retryAfter = Number.POSITIVE_INFINITY } = await postJson(client.slackApiUrl + method, post);
+  if (status === 429 && patient && retryAfter <= patienceSeconds) {
+    await wait(retryAfter * 1_000);
+    return write(client, method, message, false);
+  }
+  if (status !== 200) throw unreachable(`Slack answered ${status} to ${method}`);
+  const { ok, error, response_metadata: about } = outcome.safeParse(body).data ?? { ok: false };
+  if (ok) return;
+  // Which block it is about, without what stands in it.
+  const places = about?.messages.flatMap((text) => /\[json-pointer:[/\w]+\]/u.exec(text) ?? []) ?? [];
+  throw refused([method, ...places].join(' '), error);
 }
 
 /** Posts to a response URL: https://docs.slack.dev/interactivity/handling-user-interaction#message_responses */

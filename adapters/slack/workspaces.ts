@@ -45,7 +45,7 @@ export function createWorkspaces({ config, context, installations }: AppParts): 
   };
   const verify = async (): Promise<readonly string[]> => {
     if (credentials.transport === 'oauth') return [];
-    const answer = await call('auth.test', () => clientOf(credentials.botToken).auth.test());
+    const answer = await call('auth.test', clientOf(credentials.botToken).auth.test());
     botUser = answer.user_id;
     return missingScopes(answer.response_metadata?.scopes);
   };
@@ -54,7 +54,7 @@ export function createWorkspaces({ config, context, installations }: AppParts): 
     const problems = await verify().catch((error: unknown) => [lineOf(error)]);
     if (credentials.transport !== 'socket') return problems;
     const client = createWebClient(credentials.appToken, config, logger);
-    return call('apps.connections.open', () => client.apps.connections.open({})).then(
+    return call('apps.connections.open', client.apps.connections.open({})).then(
       () => problems,
       (error: unknown) => [...problems, `SLACK_APP_TOKEN: ${lineOf(error)} (it needs the scope connections:write)`],
     );
