@@ -9,7 +9,8 @@ const FRESH: UnderstandingContext = { held: {}, asked: null, answered: false, la
 const hear = (text: string): Understanding => understand(text, FRESH, testCatalog());
 
 const pasted = z.object({ id: z.string(), text: z.string(), expect: z.record(z.string(), z.unknown()) });
-const cases = readJsonl(new URL('../fixtures/cases/artifacts.jsonl', import.meta.url), pasted);
+const reported = readJsonl(new URL('../fixtures/cases/artifacts.jsonl', import.meta.url), pasted);
+const own = readJsonl(new URL('../conversations/artifacts.jsonl', import.meta.url), pasted);
 
 /** Notes for people, and figures that the output has no field for. */
 const IGNORED = new Set([
@@ -40,8 +41,8 @@ function agrees(got: unknown, want: unknown): boolean {
   return typeof want === 'string' ? squash(got) === squash(want) : got === want;
 }
 
-describe('pasted artifacts of public reports', () => {
-  it.each(cases)('$id', ({ text, expect: wanted }) => {
+describe('pasted artifacts', () => {
+  it.each([...reported, ...own])('$id', ({ text, expect: wanted }) => {
     const heard = hear(text);
     const got: Readonly<Record<string, unknown>> = { ...heard.slots, ...heard.artifact, intent: heard.intent };
     const wrong = Object.entries(wanted)

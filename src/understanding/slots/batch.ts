@@ -56,6 +56,9 @@ interface Rule {
   readonly needs?: RegExp;
 }
 
+/** "between 8 and 12": both numbers, the second is meant. */
+export const BATCH_BETWEEN = `${BATCH_WORD}[^\\d,;\\n]{0,8}?(?:between|介于|在|from) ?(\\d{1,3}) ?(?:and|和|与|到|-|to) ?(\\d{1,3})(?![\\d.x])`;
+
 const NEEDS_BATCH = /batch|(?<![a-z])b_?sz?|b ?=|-b|批/;
 const NEEDS_CARD = /卡|gpu|card|device|process|worker/;
 
@@ -114,6 +117,7 @@ const RULES: readonly Rule[] = [
     rank: 7,
     needs: NEEDS_BATCH,
   },
+  { pattern: new RegExp(BATCH_BETWEEN.replace('(\\d{1,3})', '\\d{1,3}'), 'g'), rank: 7, needs: NEEDS_BATCH },
   // "batch 只能开 1，想开到 4"
   {
     pattern: new RegExp(

@@ -1,16 +1,14 @@
 import type { Reading } from '../reading.ts';
 import type { Alternative } from '../understanding.ts';
-import { BATCH_WORD } from './batch.ts';
+import { BATCH_BETWEEN, BATCH_WORD } from './batch.ts';
 
 const THROUGH = ' ?(?:-|~|到|至|或者?|还是|or|to) ?';
-const BETWEEN = '(?:介于|在|between|from) ?';
 const NOT_FROM = '(?<!(?:从|由|from) ?)';
 /** Two numbers of images: "batch 4 到 8", "between 8 and 12 per gpu", "每卡 4 或 8 张". */
 const BATCHES: readonly RegExp[] = [
   new RegExp(
     `${BATCH_WORD}[^\\d,;\\n]{0,12}?${NOT_FROM}(\\d{1,3})(${THROUGH})(\\d{1,3})(?![\\d.x]| ?(?:类|gpu|卡|元|块|刀|美|yuan|rmb|usd|cny|dollars?|\\/ ?(?:h|小时|天|月)))`,
   ),
-  new RegExp(`${BATCH_WORD}[^\\d,;\\n]{0,8}?${BETWEEN}(\\d{1,3})( ?(?:and|和|与|到|-) ?)(\\d{1,3})(?![\\d.x])`),
   new RegExp(`每(?:张|块)?卡[^\\d,;\\n]{0,6}?${NOT_FROM}(\\d{1,3})(${THROUGH})(\\d{1,3})(?= ?张|$|[,;.])`),
   new RegExp(
     `${NOT_FROM}(?<![\\d.x])(\\d{1,3})(${THROUGH})(\\d{1,3})(?= ?(?:images?|imgs?|张图?)? ?(?:\\/|per|each|每) ?(?:gpu|card|卡))`,
@@ -36,10 +34,18 @@ function takeSmaller(reading: Reading, pattern: RegExp, fits: (two: Two) => bool
   const two = { small: Math.min(one, other), large: Math.max(one, other) };
   if (found === null || one === other || !fits(two)) return null;
   const at = found.index + all.lastIndexOf(`${first}${link}${second}`);
-  const [start, end] = one < other ? [at, at + first.length + link.length] : [at + first.length, at + all.length];
-  const stop = one < other ? end : at + first.length + link.length + second.length;
-  reading.rest = `${reading.rest.slice(0, start)}${' '.repeat(stop - start)}${reading.rest.slice(stop)}`;
+  const from = one < other ? at : at + first.length;
+  const stop = one < other ? at + first.length + link.length : at + first.length + link.length + second.length;
+  reading.rest = `${reading.rest.slice(0, from)}${' '.repeat(stop - from)}${reading.rest.slice(stop)}`;
   return two;
+}
+
+const BETWEEN = new RegExp(BATCH_BETWEEN);
+
+/** "batch between 8 and 12": the rule of the batch itself reads the second number. */
+function between({ rest }: Reading): Two | null {
+  const [, small, large] = BETWEEN.exec(rest) ?? [];
+  return Number(small) < Number(large) ? { small: Number(small), large: Number(large) } : null;
 }
 
 /** Values that are not much apart: 4 to 16 is a range, 2 or 512 are two slots. */
@@ -50,6 +56,7 @@ export function readRanges(reading: Reading): readonly Alternative[] {
   const near = ({ small, large }: Two): boolean => small >= 1 && large / small <= MOST_APART;
   let batch: Two | null = null;
   for (const pattern of BATCHES) batch ??= takeSmaller(reading, pattern, near);
+  batch ??= between(reading);
   const sides = takeSmaller(reading, SIDES, ({ small, large }) => isSide(small) && isSide(large));
   return [
     ...(batch === null ? [] : [{ taken: `batch ${batch.large}`, other: `batch ${batch.small}` }]),

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+
+import type { DialogState } from '../../src/dialog/dialog-state.ts';
+import { initialState } from '../../src/dialog/reduce.ts';
+import type { Locale } from '../../src/message.ts';
+import { takeConversationTurn } from '../../src/turn/take-turn.ts';
+import { answerPorts } from '../contracts/golden-replies.ts';
+
+function talk(locale: Locale, ...texts: readonly string[]) {
+  let state: DialogState = initialState(locale);
+  let reply = '';
+  for (const text of texts) {
+    const turn = takeConversationTurn(state, text, answerPorts);
+    state = turn.state;
+    reply = turn.reply.fallback;
+  }
+  return { reply, state };
+}
+
+describe('two values left open', () => {
+  test.each([
+    ['zh', 'segformer b1 512，batch 4 到 8 都行', { batchSize: 8 }, 'batch 4'],
+    ['zh', 'segformer b1 512，每卡 4 或 8 张', { batchSize: 8, batchScope: 'per_gpu' }, 'batch 4'],
+    ['en', 'deeplabv3+ r50, batch between 8 and 12, 512px', { batchSize: 12 }, 'batch 8'],
+    ['en', 'unet resnet34, 512 or 768, batch 8 on a T4', { imageHeight: 768, imageWidth: 768 }, '512x512'],
+    ['zh', 'upernet swin-t 或 swin-s，512，bs 4', { backbone: 'swin-t' }, 'swin-s'],
+  ] as const)('%s: %s: the larger one is sized and the other offered', (locale, text, slots, other) => {
+    const { reply, state } = talk(locale, text);
+    expect(state.slots).toMatchObject(slots);
+    expect(reply).toContain(`"${other}"`);
+  });
+
+  test('what the remark offers is understood', () => {
+    expect(talk('zh', 'segformer b1 512，batch 4 到 8，预算不限', 'batch 4').state.slots.batchSize).toBe(4);
+  });
+
+  test('a change from one value to another leaves nothing open', () => {
+    const { reply, state } = talk('zh', 'unet 512 batch 8 预算不限', 'batch 从 8 加到 16');
+    expect(state.slots.batchSize).toBe(16);
+    expect(reply).not.toContain('两个里');
+  });
+
+  test('two networks that are compared are both sized', () => {
+    const { reply } = talk('en', 'segformer b3 or b4 at 512 batch 8, which one still fits in 16GB?');
+    expect(reply).toContain('segformer b3');
+    expect(reply).toContain('segformer b4');
+  });
+});
+
+describe('cards that are not wanted', () => {
+  test('are in no tier, until they are asked about', () => {
+    const request = 'segformer b1 512 batch 8 预算不限';
+    expect(talk('zh', request).reply).toContain('V100');
+    const refused = talk('zh', `${request}，不要 V100`);
+    expect(refused.reply).not.toContain('V100');
+    expect(refused.state.slots).toMatchObject({ avoid: ['V100'] });
+    expect(talk('zh', `${request}，不要 V100`, '那 V100 呢').state.slots.avoid).toBeUndefined();
+  });
+
+  test('a list is refused as a whole', () => {
+    const { state } = talk('zh', '除了 T4 和 V100，别的卡都可以，deeplabv3 r50 513 bs 8');
+    expect(state.slots).toMatchObject({ avoid: ['T4', 'V100'] });
+    expect(state.slots.gpu).toBeUndefined();
+  });
+
+  test('a correction refuses nothing', () => {
+    const { state } = talk('en', 'upernet vit-b 512 batch 8 on A10', 'I meant L20, not A10');
+    expect(state.slots).toMatchObject({ gpu: { name: 'L20' } });
+    expect(state.slots.avoid).toBeUndefined();
+  });
+});
+
+describe('questions in between', () => {
+  test.each([
+    ['zh', 'gn7i 是什么卡', 'gn7i 是 A10 24 GB'],
+    ['en', 'what card does gn7e have?', 'gn7e is A100 80 GB'],
+  ] as const)('%s: %s', (locale, text, fact) => {
+    const { reply, state } = talk(locale, 'unet 512x512', text);
+    expect(reply).toContain(fact);
+    expect(reply).toContain('batch');
+    expect(state.slots.gpu).toBeUndefined();
+    expect(state.asked).toBe('batchSize');
+  });
+
+  test('thanks are answered shortly and the question stays', () => {
+    const { reply } = talk('zh', 'unet 512x512', '谢谢');
+    expect(reply).toMatch(/^不客气[\s\S]*batch/);
+    expect(reply).not.toContain('你好');
+  });
+
+  test('a price for a day is a price for a day', () => {
+    expect(talk('zh', '一台 8 卡 V100 32G 一天多少钱').reply).toMatch(/24 小时共 ¥3,790/);
+    expect(talk('en', 'what does an A10 cost per day?').reply).toMatch(/24 h cost ¥/);
+  });
+});
+
+describe('figures', () => {
+  test('an effective batch is shared among accumulation steps too', () => {
+    const shared = talk('en', 'upernet r50 512, effective batch 32 with accumulation 4 on 2 gpus, no limit');
+    const direct = talk('en', 'upernet r50 512, 4 per gpu with accumulation 4 on 2 gpus, no limit');
+    expect(shared.reply.split('\n')[0]).toBe(direct.reply.split('\n')[0]);
+  });
+
+  test('without a budget the fastest is not called affordable', () => {
+    const run = 'deeplabv3plus r50 512 bs 8 100 epoch，数据 5000 张，半小时内能训完吗';
+    expect(talk('zh', run).reply).toMatch(/30 分钟内都训不完，最快的也要约/);
+  });
+
+  test('over budget, a cheaper machine with changes is named', () => {
+    const { reply } = talk('en', 'deeplabv3+ r101 640x640 batch 6, budget 4,500 yuan per month');
+    expect(reply).toMatch(/without changes is ecs\.gn6e.*; with AMP ecs\.gn7i.* costs less/);
+  });
+});
