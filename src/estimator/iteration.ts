@@ -1,7 +1,8 @@
 import { LeastRecent } from './least-recent.ts';
 import { type TrainedWeights, trainedWeights } from './optimizer.ts';
-import { type Replay, type ReplayOptions, replay } from './replay.ts';
+import { type Replay, type ReplayOptions, replayBoth } from './replay.ts';
 import type { Iteration } from './reserved.ts';
+import type { Tape } from './tape/tape.ts';
 import { trace } from './trace.ts';
 import { type GroupedWork, groupWork } from './work-profile.ts';
 import type { Workload } from './workload.ts';
@@ -21,17 +22,22 @@ export interface IterationFacts extends Replay {
   readonly scopes: Readonly<Record<number, { readonly path: string } | undefined>>;
 }
 
-/** Tapes take megabytes, facts a few kilobytes. One recommendation asks for some dozens of facts. */
-const TAPES = 3;
-const FACTS = 100;
+/** Some kilobytes each. One recommendation asks for some dozens. */
+const FACTS = 200;
 
-interface Kept<T> {
-  readonly value: T;
+interface KeptFacts {
+  readonly value: IterationFacts;
   readonly readsHalfType: boolean;
 }
 
-const tapes = new LeastRecent<string, Kept<Iteration>>(TAPES);
-const facts = new LeastRecent<string, Kept<IterationFacts>>(FACTS);
+const facts = new LeastRecent<string, KeptFacts>(FACTS);
+
+/**
+ * The tape traced last: reserved memory and explanation read it again right after the estimate. Never more than this one,
+ * and none while the next is traced: a tape is megabytes of small objects, and those that outlive a collection or two
+ * cost more to copy and sweep than to make (keeping three doubled the time of an estimate).
+ */
+let last: { readonly key: string; readonly iteration: Iteration } | undefined;
 
 /** Accumulated gradients stay between micro-batches. */
 export function hasResidentGradients(w: Workload): boolean {
@@ -71,12 +77,11 @@ function otherHalf(w: Workload): Workload | undefined {
   return { ...w, precision: w.precision === 'fp16' ? 'bf16' : 'fp16' };
 }
 
-function recall<T>(known: LeastRecent<string, Kept<T>>, w: Workload, keyOf: (w: Workload) => string): T | undefined {
-  const same = known.get(keyOf(w));
-  if (same !== undefined) return same.value;
-  const other = otherHalf(w);
-  const alike = other === undefined ? undefined : known.get(keyOf(other));
-  return alike?.readsHalfType === false ? alike.value : undefined;
+function isLast(w: Workload, key: string): boolean {
+  if (last === undefined) return false;
+  if (last.key === key) return true;
+  const other = last.iteration.t.readsHalfType ? undefined : otherHalf(w);
+  return other !== undefined && last.key === JSON.stringify(other);
 }
 
 /**
@@ -86,11 +91,20 @@ function recall<T>(known: LeastRecent<string, Kept<T>>, w: Workload, keyOf: (w: 
  */
 export function iterationOf(w: Workload): Iteration {
   const plain = traced(w);
-  const known = recall(tapes, plain, JSON.stringify);
-  if (known !== undefined) return known;
-  const value = trace(plain);
-  tapes.set(JSON.stringify(plain), { value, readsHalfType: value.t.readsHalfType });
-  return value;
+  const key = JSON.stringify(plain);
+  if (last !== undefined && isLast(plain, key)) return last.iteration;
+  last = undefined;
+  const iteration = trace(plain);
+  last = { key, iteration };
+  return iteration;
+}
+
+function knownFacts(w: Workload, keyOf: (w: Workload) => string): IterationFacts | undefined {
+  const same = facts.get(keyOf(w));
+  if (same !== undefined) return same.value;
+  const other = otherHalf(w);
+  const alike = other === undefined ? undefined : facts.get(keyOf(other));
+  return alike?.readsHalfType === false ? alike.value : undefined;
 }
 
 /**
@@ -101,19 +115,27 @@ export function iterationOf(w: Workload): Iteration {
 export function factsOf(w: Workload): IterationFacts {
   const plain = traced(w);
   const options = replayOptions(w);
-  const keyOf = (one: Workload): string => `${JSON.stringify(one)}${options.residentGradients}${options.convWorkspace}`;
-  const known = recall(facts, plain, keyOf);
+  const keyFor =
+    (convWorkspace: boolean) =>
+    (one: Workload): string =>
+      `${JSON.stringify(one)}${options.residentGradients}${convWorkspace}`;
+  const known = knownFacts(plain, keyFor(w.convWorkspace));
   if (known !== undefined) return known;
-  const iteration = iterationOf(w);
-  const value = readFacts(iteration, replay(iteration.t, iteration.loss, options));
-  facts.set(keyOf(plain), { value, readsHalfType: iteration.t.readsHalfType });
-  return value;
+  const { t, loss } = iterationOf(w);
+  const replays = replayBoth(t, loss, options);
+  const shared = sharedFacts(t);
+  const keep = (replayed: Replay, convWorkspace: boolean): IterationFacts => {
+    const value = { ...replayed, ...shared, scopes: peakScopes(t, replayed) };
+    facts.set(keyFor(convWorkspace)(plain), { value, readsHalfType: t.readsHalfType });
+    return value;
+  };
+  const [without, taken] = [keep(replays.plain, false), keep(replays.withWorkspace, true)];
+  return w.convWorkspace ? taken : without;
 }
 
-function readFacts({ t }: Iteration, replayed: Replay): IterationFacts {
-  const { forward, backward } = replayed;
+/** What is the same on every card. */
+function sharedFacts(t: Tape): Omit<IterationFacts, keyof Replay | 'scopes'> {
   return {
-    ...replayed,
     parameterCount: t.parameterCount,
     trainableCount: t.trainableCount,
     macs: t.macs,
@@ -123,10 +145,10 @@ function readFacts({ t }: Iteration, replayed: Replay): IterationFacts {
     targetBytes: t.targetBytes,
     trained: trainedWeights(t.params),
     work: groupWork(t),
-    scopes: { [forward.scope]: scopeOf(t, forward.scope), [backward.scope]: scopeOf(t, backward.scope) },
   };
 }
 
-function scopeOf(t: Iteration['t'], scope: number): { readonly path: string } {
-  return { path: t.scopes[scope]?.path ?? '' };
+function peakScopes(t: Tape, { forward, backward }: Replay): IterationFacts['scopes'] {
+  const scopeOf = (scope: number) => ({ path: t.scopes[scope]?.path ?? '' });
+  return { [forward.scope]: scopeOf(forward.scope), [backward.scope]: scopeOf(backward.scope) };
 }

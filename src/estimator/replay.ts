@@ -1,5 +1,5 @@
 import { BackwardWalk } from './tape/backward.ts';
-import type { AllocationLog, Peak } from './tape/backward-types.ts';
+import { type AllocationLog, noPeak, type Peak } from './tape/backward-types.ts';
 import type { Node, Storage, Tensor } from './tape/storage.ts';
 import { Param } from './tape/storage.ts';
 import type { Tape } from './tape/tape.ts';
@@ -27,19 +27,33 @@ export interface ReplayOptions {
   readonly afterForward?: () => void;
 }
 
-/**
- * Runs lifetimes over a finished forward tape: one linear scan, then the backward walk from `loss`. A tape may be replayed
- * again, with other options too.
- */
+/** One iteration on cards of both kinds. */
+export interface Replays {
+  readonly plain: Replay;
+  /** On cards that take workspaces for wide fp32 convolutions. */
+  readonly withWorkspace: Replay;
+}
+
+/** Runs lifetimes over a finished forward tape. A tape may be replayed again, with other options too. */
 export function replay(t: Tape, loss: Tensor, options: ReplayOptions): Replay {
+  const { plain, withWorkspace } = replayBoth(t, loss, options);
+  return options.convWorkspace === true ? withWorkspace : plain;
+}
+
+/** One linear scan, then the backward walk from `loss`: convolution workspaces change no lifetime, so one replay answers for cards of both kinds. */
+export function replayBoth(t: Tape, loss: Tensor, options: Omit<ReplayOptions, 'convWorkspace'>): Replays {
   settle(t, loss);
-  const forward = scanForward(t, options.convWorkspace === true);
+  const [forward, workspaceForward] = scanForward(t);
   const saved = heldBytes(t);
   options.afterForward?.();
   const walk = new BackwardWalk(t, saved, { ...options, stopAt: -1 });
   if (loss.node !== null) walk.run(loss.node);
-  const { peak, gradientBytes } = walk;
-  return { forward, backward: peak, saved, gradientBytes, remaining: remainingBytes(t, loss) };
+  const { peak, workspacePeak, gradientBytes } = walk;
+  const shared = { saved, gradientBytes, remaining: remainingBytes(t, loss) };
+  return {
+    plain: { forward, backward: peak, ...shared },
+    withWorkspace: { forward: workspaceForward, backward: workspacePeak, ...shared },
+  };
 }
 
 function remainingBytes(t: Tape, loss: Tensor): number {
@@ -51,7 +65,7 @@ function remainingBytes(t: Tape, loss: Tensor): number {
 /** Validation: nothing is kept. */
 export function replayWithoutGradient(t: Tape): Peak {
   t.exitAutocast();
-  return scanForward(t, false);
+  return scanForward(t)[0];
 }
 
 /** A second walk that stops at the peak, to see what is alive there. */
@@ -149,25 +163,32 @@ function heldBytes(t: Tape): number {
   return bytes;
 }
 
-function scanForward(t: Tape, convWorkspace: boolean): Peak {
+/** Peaks of the forward pass without and with convolution workspaces. */
+function scanForward(t: Tape): readonly [Peak, Peak] {
   const delta = new Float64Array(t.now + 3);
   for (const storage of t.storages) {
     delta[storage.birth] = (delta[storage.birth] ?? 0) + storage.bytes;
     if (storage.holders === 0) delta[storage.death + 1] = (delta[storage.death + 1] ?? 0) - storage.bytes;
   }
-  const peak: Peak = { bytes: 0, withKernels: 0, operation: '', scope: 0, mark: -1 };
+  const peaks = [noPeak(), noPeak()] as const;
   let current = 0;
   for (let operation = 0; operation <= t.now; operation += 1) {
     current += delta[operation] ?? 0;
-    const total = current + kernelBytesAt(t, operation, convWorkspace);
-    if (current > peak.bytes) peak.bytes = current;
-    if (total <= peak.withKernels) continue;
-    peak.withKernels = total;
-    peak.operation = t.operationNames[operation] ?? '';
-    peak.scope = t.operationScopes[operation] ?? 0;
-    peak.mark = operation;
+    const kernel = t.kernelBytes.get(operation) ?? 0;
+    raise(peaks[0], t, { operation, current, kernel });
+    raise(peaks[1], t, { operation, current, kernel: kernel + (t.workspaceBytes.get(operation) ?? 0) });
   }
-  return peak;
+  return peaks;
+}
+
+function raise(peak: Peak, t: Tape, at: { operation: number; current: number; kernel: number }): void {
+  if (at.current > peak.bytes) peak.bytes = at.current;
+  const total = at.current + at.kernel;
+  if (total <= peak.withKernels) return;
+  peak.withKernels = total;
+  peak.operation = t.operationNames[at.operation] ?? '';
+  peak.scope = t.operationScopes[at.operation] ?? 0;
+  peak.mark = at.operation;
 }
 
 /** Bytes inside the kernel of a forward operation. */

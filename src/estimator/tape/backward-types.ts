@@ -10,6 +10,10 @@ export interface Peak {
   mark: number;
 }
 
+export function noPeak(): Peak {
+  return { bytes: 0, withKernels: 0, operation: '', scope: 0, mark: -1 };
+}
+
 /** Told about every allocation and release of the backward pass, in order. */
 export interface AllocationLog {
   allocated(key: GradBuffer | Storage): void;
@@ -20,8 +24,6 @@ export interface BackwardOptions {
   readonly fanInCopies: boolean;
   /** Gradients of parameters exist before backward and stay: an incoming one is added and freed. */
   readonly residentGradients: boolean;
-  /** Convolution workspaces count. */
-  readonly convWorkspace?: boolean;
   /** Stop at this measuring point (explanations), or -1. */
   readonly stopAt: number;
   readonly log?: AllocationLog;

@@ -1,5 +1,5 @@
 import { adopt, firstReachable, hold, isDenseSlice } from './backward-rules.ts';
-import type { BackwardOptions, Peak } from './backward-types.ts';
+import { type BackwardOptions, noPeak, type Peak } from './backward-types.ts';
 import {
   type DType,
   elements,
@@ -19,13 +19,15 @@ class Stop extends Error {}
 
 /** Walks the graph in reverse order of creation, the way the autograd engine does on one device. */
 export class BackwardWalk implements GradientWalk {
-  readonly peak: Peak = { bytes: 0, withKernels: 0, operation: '', scope: 0, mark: -1 };
+  readonly peak: Peak = noPeak();
+  /** The same on a card that takes convolution workspaces: one walk answers for both kinds of card. */
+  readonly workspacePeak: Peak = noPeak();
   readonly buffers = new Set<GradBuffer>();
+  /** Live bytes above `base` right now. */
+  liveBytes: number;
   /** Bytes of parameter gradients that exist at the end. */
   gradientBytes = 0;
-  private current: number;
   private marks = 0;
-  private kernel = 0;
   private node: Node | null = null;
   /** Gradients that the current rule handed on; the lists are reused from node to node. */
   private readonly emittedInputs: number[] = [];
@@ -34,15 +36,10 @@ export class BackwardWalk implements GradientWalk {
   private readonly tape: Tape;
   private readonly options: BackwardOptions;
 
-  /** Live bytes above `base` right now. */
-  get liveBytes(): number {
-    return this.current;
-  }
-
   /** @param start live bytes above `base` after the forward pass. */
   constructor(tape: Tape, start: number, options: BackwardOptions) {
     this.tape = tape;
-    this.current = start;
+    this.liveBytes = start;
     this.options = options;
   }
 
@@ -78,7 +75,6 @@ export class BackwardWalk implements GradientWalk {
     if (grads !== undefined) {
       node.rule(this, node, grads);
       this.mark();
-      this.kernel = 0;
       node.grads = undefined;
       for (const grad of grads) if (grad !== undefined) this.release(grad.buffer);
     }
@@ -169,10 +165,10 @@ export class BackwardWalk implements GradientWalk {
 
   private buffer(bytes: number): GradBuffer {
     const buffer = { bytes, scope: this.node?.scope ?? 0, refs: 1, parameter: false };
-    this.current += bytes;
+    this.liveBytes += bytes;
     if (this.options.stopAt >= 0) this.buffers.add(buffer);
     this.options.log?.allocated(buffer);
-    if (this.current > this.peak.bytes) this.mark();
+    if (this.liveBytes > this.peak.bytes) this.mark();
     return buffer;
   }
 
@@ -184,19 +180,19 @@ export class BackwardWalk implements GradientWalk {
   release(buffer: GradBuffer): void {
     buffer.refs -= 1;
     if (buffer.refs > 0) return;
-    this.current -= buffer.bytes;
+    this.liveBytes -= buffer.bytes;
     if (this.options.stopAt >= 0) this.buffers.delete(buffer);
     this.options.log?.freed(buffer);
   }
 
   kernelBytes(bytes: number): void {
-    this.kernel = bytes;
-    this.mark();
-    this.kernel = 0;
+    this.mark(bytes);
   }
 
   workspaceBytes(bytes: number): void {
-    if (this.options.convWorkspace === true) this.kernelBytes(bytes);
+    const total = this.liveBytes + bytes;
+    if (total > this.workspacePeak.withKernels) this.note(this.workspacePeak, total);
+    this.countMark();
   }
 
   emit(index: number, grad: Grad): void {
@@ -213,16 +209,26 @@ export class BackwardWalk implements GradientWalk {
     this.release(grad.buffer);
   }
 
-  private mark(): void {
-    const { peak } = this;
-    if (this.current > peak.bytes) peak.bytes = this.current;
-    const total = this.current + this.kernel;
-    if (total > peak.withKernels) {
-      peak.withKernels = total;
-      peak.operation = this.node?.name ?? '';
-      peak.scope = this.node?.scope ?? 0;
-      peak.mark = this.marks;
+  private mark(kernel = 0): void {
+    const { liveBytes, peak, workspacePeak } = this;
+    if (liveBytes > peak.bytes) {
+      peak.bytes = liveBytes;
+      workspacePeak.bytes = liveBytes;
     }
+    const total = liveBytes + kernel;
+    if (total > peak.withKernels) this.note(peak, total);
+    if (total > workspacePeak.withKernels) this.note(workspacePeak, total);
+    this.countMark();
+  }
+
+  private note(peak: Peak, total: number): void {
+    peak.withKernels = total;
+    peak.operation = this.node?.name ?? '';
+    peak.scope = this.node?.scope ?? 0;
+    peak.mark = this.marks;
+  }
+
+  private countMark(): void {
     if (this.marks === this.options.stopAt) throw new Stop();
     this.marks += 1;
   }
@@ -231,7 +237,7 @@ export class BackwardWalk implements GradientWalk {
     if (storage.resident || storage.holders === 0) return;
     storage.holders -= 1;
     if (storage.holders > 0) return;
-    this.current -= storage.bytes;
+    this.liveBytes -= storage.bytes;
     this.options.log?.freed(storage);
   }
 
@@ -279,13 +285,13 @@ export class BackwardWalk implements GradientWalk {
       for (; next < lastStorage && this.tape.storages[next]?.birth === operation; next += 1) {
         const storage = this.tape.storages[next];
         if (storage === undefined) continue;
-        this.current += storage.bytes;
+        this.liveBytes += storage.bytes;
         this.options.log?.allocated(storage);
         if (storage.holders === 0) dying[Math.min(storage.death, stop) - firstOperation]?.push(storage);
       }
-      if (this.current > this.peak.bytes) this.mark();
+      if (this.liveBytes > this.peak.bytes) this.mark();
       for (const storage of dying[operation - firstOperation] ?? []) {
-        this.current -= storage.bytes;
+        this.liveBytes -= storage.bytes;
         this.options.log?.freed(storage);
       }
     }
