@@ -81,6 +81,9 @@ const KILO = /(?<![\d.a-z])(\d{1,3}(?:\.\d)?)k(?![a-z\d])/g;
 function readKilo(reading: Reading, said: Slots, { held, asked }: UnderstandingContext): Slots {
   const amount = Number(find(reading, KILO).at(-1)?.groups[0]) * 1000;
   if (said.budget !== undefined || !(amount > 0)) return {};
+  const { iterations, budget } = held;
+  if (distance(amount, iterations) < Math.min(LIKELY_FACTOR, distance(amount, budget?.amount)) && asked === null)
+    return { iterations: amount };
   if (held.budget !== undefined && amount > held.budget.amount / 20 && amount < held.budget.amount * 20)
     return { budget: { ...held.budget, amount } };
   if (asked === 'budget') return { budget: { amount, currency: 'CNY' } };
@@ -121,7 +124,8 @@ export function readBare(reading: Reading, said: Slots, context: UnderstandingCo
       : null;
   if (answer !== null) return answer;
   const size = said.imageHeight === undefined ? readSide(reading, open, { said, context }) : {};
-  const rest = { ...size, ...readFollowUp(open, { ...said, ...size }, context) };
+  const follow = readFollowUp(open, { ...said, ...size }, context);
+  const rest = { ...size, ...follow, ...readLastNumber(reading, { ...said, ...size, ...follow }) };
   return short && Object.keys(rest).length === 0 ? readSum(open, said, context) : rest;
 }
 
@@ -148,6 +152,15 @@ function readSum(open: readonly Bare[], said: Slots, { held }: UnderstandingCont
   return !other && distance(value, held.budget.amount) < LIKELY_FACTOR
     ? { budget: { ...held.budget, amount: value } }
     : {};
+}
+
+const LAST_CLAUSE = /[,;，] ?(\d{1,2}) ?[.!]? ?$/;
+
+/** "unet++ effnet b4, 512, 8": what stands last, behind a network and a size, is the batch. */
+function readLastNumber({ rest }: Reading, { model, imageHeight, batchSize }: Slots): Slots {
+  const value = Number(LAST_CLAUSE.exec(rest)?.[1]);
+  const open = model !== undefined && imageHeight !== undefined && batchSize === undefined;
+  return open && value >= 1 ? { batchSize: value } : {};
 }
 
 function isOpen(said: Slots, asked: SlotName | null): boolean {

@@ -29,6 +29,7 @@ const NOT_A_COUNT =
 const COUNT_AFTER = /^s? ?(?:x ?(\d{1,3})(?![\dx])|(\d{1,3}) ?(?:张|块|卡|个)(?! ?(?:\/|每|一|图))|\(?x(\d{1,2})\)?)/;
 const SINGLE_AFTER = /^s? ?单(?:张|块)?卡/;
 const SINGLE_LEAD = /(?:单张?|单块|(?:a |one )single|single|only one|just one|只有?一?1?[张块]) ?$/;
+const DOUBLE_LEAD = /(?:双|一对|[俩两]|(?<![a-z])(?:dual|twin|a pair of)) ?(?:张|块|路|卡)?(?:的)? ?$/;
 const DOUBLE_AFTER = /^s? ?(?:双|两张?)卡/;
 /** A bare model number that belongs to something else. */
 const OTHER_UNIT_AFTER = /^ ?(?:p\b|px|像素|元|块钱|张图|张图片|images?|steps?|步|iters?|epochs?|轮|类|x ?\d{3})/;
@@ -67,7 +68,10 @@ function countNear(text: string, { start, end }: Span): { readonly count: number
   }
   const lead = before(text, start, 16);
   const ahead = COUNT_BEFORE.exec(lead);
-  if (ahead?.[1] === undefined) return SINGLE_LEAD.test(lead) ? { count: 1, span: { start, end: start } } : null;
+  if (ahead?.[1] === undefined) {
+    const count = SINGLE_LEAD.test(lead) ? 1 : DOUBLE_LEAD.test(lead) ? 2 : null;
+    return count === null ? null : { count, span: { start, end: start } };
+  }
   const count = Number(ahead[1]);
   if (count < 1 || count > 64 || NOT_A_COUNT.test(lead.slice(0, ahead.index))) return null;
   return { count, span: { start: start - ahead[0].length, end: start } };

@@ -182,12 +182,17 @@ function joinHeldVariant(slots: Slots, held: Slots): Slots {
   return { ...slots, backbone: `${family}-${held.backbone}` };
 }
 
-/** "hr48" beside a held OCRNet on HRNet: another width of what it stands on, no other network. */
+/** "hr48" beside a held OCRNet on HRNet: another width of what it stands on, no other network; the FPN of a held Mask R-CNN is its neck. */
 function onHeldHead(slots: Slots, typed: string, held: Slots): Slots {
+  if (slots.model === 'fpn' && held.model === 'maskrcnn') return without(slots, 'model');
   const otherHead = held.model !== undefined && held.model !== 'hrnet' && held.backbone?.startsWith('hrnet') === true;
   if (slots.model !== 'hrnet' || !otherHead || !/^hr-?\d/i.test(typed)) return slots;
-  const { model: _usualHead, ...width } = slots;
-  return width;
+  return without(slots, 'model');
+}
+
+function without(slots: Slots, name: keyof Slots): Slots {
+  const { [name]: _dropped, ...rest } = slots;
+  return rest;
 }
 
 const SHARED = /都|均|同样|一样|both|each|same backbone|(?<![a-z])with(?![a-z])/;

@@ -40,6 +40,11 @@ const DEADLINES: readonly { readonly pattern: RegExp; readonly hours: number }[]
       /(?:within|in (?:under|less than)?|under|less than|deadline(?: is| of)?|done in|finish(?:ed|es)? in|no more than) ?(?:an?\s|one\s)?(\d{1,3}(?:\.\d)?)? ?(?:days?)(?![a-z])/g,
     hours: 24,
   },
+  { pattern: /(?:还有|还剩|只剩|只有|剩下?) ?(\d{1,3}) ?个?(?:小时|钟头)/g, hours: 1 },
+  { pattern: /(?:还有|还剩|只剩|只有|剩下?) ?(\d{1,2}) ?天/g, hours: 24 },
+  { pattern: /(?:最多|不(?:能)?超过|至多) ?(\d{1,3}) ?个?(?:小时|钟头)/g, hours: 1 },
+  { pattern: /(?<![\d.])(\d{1,3}) ?(?:hours?|hrs?) (?:tops|max(?:imum)?|at most|or less|limit)(?![a-z])/g, hours: 1 },
+  { pattern: /(?<![\d.])(\d{1,2}) ?days? (?:tops|max(?:imum)?|at most|or less|limit)(?![a-z])/g, hours: 24 },
   {
     pattern: new RegExp(
       `(?<![\\d.])(\\d{1,4}) ?分钟 ?(?:(?:之?内|以内|就|要|能){1,2} ?(?:把它)?(?:${FINISH})?|${FINISH})`,

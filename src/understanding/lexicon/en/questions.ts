@@ -78,6 +78,8 @@ export const questions = {
     'or (?:rather )?(?:an? )?(?=[a-z]?\\d)',
     '(?:better|worse|cheaper|faster|slower|stronger|safer)(?: (?:value|deal|choice|buy))? than',
     'worth it over',
+    'how (?:much|many times) (?:faster|slower|cheaper)',
+    'times (?:faster|slower)',
     'or should i (?:take|get|rent|use)',
     'difference between',
     'which one',
