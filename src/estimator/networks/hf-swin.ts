@@ -130,10 +130,11 @@ interface Layer {
 function swinLayer(t: Tape, x: Tensor, layer: Layer): { output: Tensor; weights: Tensor | undefined } {
   return t.call('', x, () =>
     t.checkpoint(layer.options.checkpoint, [x], () => {
-      const { tokens, weights } = windowBranch(t, x, layer);
+      const { tokens, weights, map, held } = windowBranch(t, x, layer);
       const middle = add(t, x, dropPath(t, tokens, layer.rate, true));
+      t.keep(map);
       const output = add(t, feedForward(t, layerNorm(t, middle)), middle);
-      t.keep(tokens, middle);
+      t.keep(tokens, middle, ...held);
       if (weights !== undefined) t.keep(weights);
       return { output, weights };
     }),
@@ -145,7 +146,16 @@ function feedForward(t: Tape, x: Tensor): Tensor {
   return t.call('mlp', x, () => linear(t, gelu(t, linear(t, x, 4 * channels)), channels));
 }
 
-function windowBranch(t: Tape, x: Tensor, layer: Layer): { tokens: Tensor; weights: Tensor | undefined } {
+interface Branch {
+  readonly tokens: Tensor;
+  readonly weights: Tensor | undefined;
+  /** The padded map, which the sum with the shortcut replaces. */
+  readonly map: Tensor;
+  /** Locals that live to the end of the layer. */
+  readonly held: readonly Tensor[];
+}
+
+function windowBranch(t: Tape, x: Tensor, layer: Layer): Branch {
   const { size, options } = layer;
   const [batch = 1, , channels = 1] = x.shape;
   const { window } = options;
@@ -164,8 +174,8 @@ function windowBranch(t: Tape, x: Tensor, layer: Layer): { tokens: Tensor; weigh
   const rolled = layer.shifted ? roll(t, merged) : merged;
   const whole = padded[0] === size[0] && padded[1] === size[1];
   const cropped = whole ? rolled : clone(t, slice(t, slice(t, rolled, 1, size[0]), 2, size[1]));
-  t.keep(map, windows, output, ...(mask === undefined ? [] : [mask]));
-  return { tokens: reshape(t, cropped, [batch, size[0] * size[1], channels]), weights };
+  const held = [windows, output, ...(mask === undefined ? [] : [mask])];
+  return { tokens: reshape(t, cropped, [batch, size[0] * size[1], channels]), weights, map, held };
 }
 
 function attention(
