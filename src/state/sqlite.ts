@@ -14,6 +14,8 @@ import { asStoreError } from './store-error.ts';
 
 /** How long a statement waits for another process (a report, a forget) to finish its own. */
 const busyTimeoutMs = 5_000;
+/** Pages of 4 KiB in the log before it is written into the file: pages that change all the time go there less often. */
+const checkpointPages = 4_000;
 
 /**
  * One file for one process. Write-ahead log with `synchronous = normal`: a killed process loses nothing; a power cut may
@@ -52,6 +54,7 @@ async function openOn(raw: Database.Database, { where, now }: { where: string; n
     raw.exec(`pragma busy_timeout = ${busyTimeoutMs}`);
     raw.exec('pragma journal_mode = wal');
     raw.exec('pragma synchronous = normal');
+    raw.exec(`pragma wal_autocheckpoint = ${checkpointPages}`);
     await upgrade(new Kysely({ dialect: new SqliteDialect({ database: raw }) }));
     dropClaimsOfEndedProcesses(raw);
     const close = async (): Promise<void> => {
