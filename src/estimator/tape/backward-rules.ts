@@ -23,7 +23,10 @@ export function firstReachable(nodes: readonly Node[], region: Region): number {
   return -1;
 }
 
-/** Adds the holders that exist after a replay; returns the operation at which it stops early. */
+/**
+ * Adds the holders that exist after a replay; returns the last operation that it runs: torch stops when the last saved
+ * tensor is packed, which for an operation that saves only what it reads is before it runs.
+ */
 export function adopt(nodes: readonly Node[], region: Region): number {
   let stop = region.firstOperation - 1;
   const inner = new Set<Region>();
@@ -32,7 +35,7 @@ export function adopt(nodes: readonly Node[], region: Region): number {
     if (node === undefined || !node.reachable || node.region === null) continue;
     if (node.region === region) {
       for (const storage of node.saved) hold(storage, region);
-      if (node.saved.length > 0) stop = node.at;
+      if (node.saved.length > 0) stop = node.saved.some((storage) => storage.birth === node.at) ? node.at : node.at - 1;
     } else if (node.region.parent === region) inner.add(node.region);
   }
   for (const child of inner) {
