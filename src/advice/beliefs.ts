@@ -186,5 +186,31 @@ const memory: readonly Belief[] = [
   },
 ];
 
+/** What words mean that people ask about. */
+const terms: readonly Belief[] = [
+  { id: 'amp-is', believed: 'asks what AMP is', values: {}, source: PHYSICS, checkedOn: '2026-11-30' },
+  {
+    id: 'checkpointing-is',
+    believed: 'asks what checkpointing is',
+    values: {},
+    source: PHYSICS,
+    checkedOn: '2026-11-30',
+  },
+  {
+    id: 'accumulation-is',
+    believed: 'asks what accumulation is',
+    values: {},
+    source: PHYSICS,
+    checkedOn: '2026-11-30',
+  },
+  {
+    id: 'spot-is',
+    believed: 'asks what a spot instance is',
+    values: { minutes: 5 },
+    source: 'Alibaba Cloud documentation, spot instances',
+    checkedOn: '2021-07-19',
+  },
+];
+
 /** Every belief, ids unique. */
-export const beliefs: readonly Belief[] = [...families, ...money, ...memory];
+export const beliefs: readonly Belief[] = [...families, ...money, ...memory, ...terms];

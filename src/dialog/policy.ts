@@ -53,7 +53,9 @@ function answerOrAsk(before: DialogState, state: DialogState, understanding: Und
   const slot = nextMissing(before, state, intent);
   if (slot === null || passesOverBudget(before, slot, understanding)) return { kind: 'Answer', intent };
   const progressed = Object.keys(understanding.slots).length > 0 || understanding.changes.length > 0;
-  return { kind: 'ElicitSlot', slot, attempt: before.asked === slot && !progressed ? before.attempts + 1 : 1 };
+  // who asks why is told the reason once more
+  const again = before.asked === slot && !progressed && understanding.command !== 'explain';
+  return { kind: 'ElicitSlot', slot, attempt: again ? before.attempts + 1 : 1 };
 }
 
 /** What a button stands for that carries no value itself. */

@@ -16,6 +16,10 @@ const FACT_OF: Readonly<Record<BeliefId, string>> = {
   'no-bf16': 'no-bf16-before-ampere',
   'no-tf32': 'no-bf16-before-ampere',
   'eas-for-training': 'eas-serves',
+  'what-amp': 'amp-is',
+  'what-checkpointing': 'checkpointing-is',
+  'what-accumulation': 'accumulation-is',
+  'what-spot': 'spot-is',
 };
 
 /** Facts that need no source but the vendor's family list, worded from the catalogue itself. */

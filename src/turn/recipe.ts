@@ -28,7 +28,7 @@ function microBatch(share: number, wanted: number): number {
 const OPTIONS_SHOWN = 3;
 
 function optionsOf(share: number, chosen: number): RecipeFacts['options'] {
-  return MICRO_BATCHES.filter((size) => size !== chosen && size < share && share % size === 0)
+  return MICRO_BATCHES.filter((size) => size !== chosen && size <= share && share % size === 0)
     .slice(0, OPTIONS_SHOWN)
     .map((batchPerGpu) => ({ batchPerGpu, accumulation: share / batchPerGpu }));
 }

@@ -16,7 +16,7 @@ import { normalize } from './normalize.ts';
 import { type Reading, startReading } from './reading.ts';
 import { readBatch } from './slots/batch.ts';
 import { readBudget, readBudgetChanges } from './slots/budget.ts';
-import { attachCard, countOfOthers, readGpus } from './slots/gpus.ts';
+import { attachCard, countOfOthers, plainCountOfOthers, readGpus } from './slots/gpus.ts';
 import { readDataset, readPlace } from './slots/place.ts';
 import { readRanges } from './slots/ranges.ts';
 import { pricedHours, readSchedule } from './slots/schedule.ts';
@@ -57,7 +57,8 @@ function readParts(reading: Reading, context: UnderstandingContext, vocabulary: 
   const training = readTraining(reading);
   const size = readSize(reading, artifacts.config?.widthFirst ?? false);
   const gpus = readGpus(reading, cards.mentions);
-  const batch = batchOfOthers(batchTaken, countOfOthers(reading, cards.mentions));
+  const theirs = countOfOthers(reading, cards.mentions);
+  const batch = batchOfOthers(batchTaken, theirs, plainCountOfOthers(reading, batchTaken.batchSize));
   const place = readPlace(reading);
   const dataset = readDataset(reading, vocabulary);
   const spoken: Slots = {
@@ -95,8 +96,12 @@ function readBatchFirst(reading: Reading, artifacts: ArtifactReading): Batch {
   return artifacts.config?.batchIsPerGpu === true ? { ...batch, batchScope: 'per_gpu' } : batch;
 }
 
-function batchOfOthers(batch: Batch, gpus: number | undefined): Batch {
-  return gpus === undefined || batch.gpus !== undefined || batch.batchScope !== 'per_gpu' ? batch : { ...batch, gpus };
+/** A batch smaller than the number of their cards is one card's. */
+function batchOfOthers(batch: Batch, named: number | undefined, plain: number | undefined): Batch {
+  if (batch.gpus !== undefined || batch.batchScope === 'total') return batch;
+  if (named !== undefined && batch.batchScope === 'per_gpu') return { ...batch, gpus: named };
+  const perGpu = batch.batchScope === 'per_gpu' || (batch.batchSize ?? Infinity) < (plain ?? 0);
+  return plain === undefined || !perGpu ? batch : { ...batch, batchScope: 'per_gpu', gpus: plain };
 }
 
 /** "Their 8 × 2, my one card": what is to be kept is the total. */
@@ -196,12 +201,12 @@ function leavesBudgetOpen(text: string): boolean {
   return says('cheapest', text) || NO_BUDGET.test(text);
 }
 
-const ABOUT_CARDS: ReadonlySet<string> = new Set(['gpu', 'precision', 'owned']);
+const ABOUT_CARDS: ReadonlySet<string> = new Set(['gpu', 'precision', 'owned', 'chargeType', 'gradientCheckpointing']);
 const LACKS = /没有|不支持|缺|(?:has|have) no|lacks?|(?:doesn'?t|don'?t|does not|do not) (?:have|support)/;
 
 /** Facts about cards are claimed or asked for, and nothing is said of a run. */
 function claimsOnly(text: string, beliefs: readonly BeliefId[], slots: Slots): boolean {
-  const ofFamily = beliefs.some((id) => /^(?:family|right|asked):/.test(id));
+  const ofFamily = beliefs.some((id) => /^(?:family|right|asked):|^what-/.test(id));
   return (
     (ofFamily || (beliefs.includes('no-bf16') && LACKS.test(text))) &&
     Object.keys(slots).every((name) => ABOUT_CARDS.has(name))

@@ -82,6 +82,21 @@ describe('questions in between', () => {
     expect(state.asked).toBe('batchSize');
   });
 
+  test.each([
+    ['zh', 'AMP 是啥意思', '混合精度'],
+    ['zh', '抢占式和按量有什么区别', '闲置资源'],
+    ['en', 'what is gradient checkpointing?', 'time for memory'],
+  ] as const)('%s: %s is explained and changes nothing', (locale, text, meaning) => {
+    const { reply, state } = talk(locale, 'unet 512x512', text);
+    expect(reply).toContain(meaning);
+    expect(state).toMatchObject({ slots: { model: 'unet', imageHeight: 512, imageWidth: 512 }, asked: 'batchSize' });
+    expect(state.slots.precision ?? state.slots.chargeType ?? state.slots.gradientCheckpointing).toBeUndefined();
+  });
+
+  test('who asks why is told the reason again', () => {
+    expect(talk('zh', 'unet 512x512', '为什么要问 batch').reply).toContain('激活占的显存');
+  });
+
   test('thanks are answered shortly and the question stays', () => {
     const { reply } = talk('zh', 'unet 512x512', '谢谢');
     expect(reply).toMatch(/^不客气[\s\S]*batch/);
@@ -91,6 +106,17 @@ describe('questions in between', () => {
   test('a price for a day is a price for a day', () => {
     expect(talk('zh', '一台 8 卡 V100 32G 一天多少钱').reply).toMatch(/24 小时共 ¥3,790/);
     expect(talk('en', 'what does an A10 cost per day?').reply).toMatch(/24 h cost ¥/);
+  });
+});
+
+describe('recipes of others', () => {
+  test.each([
+    ['官方 segformer 是 8 卡 bs 2，我们只有 4 卡，想保持总 batch，每卡要开几', '总 batch 16（每卡 2 × 8 卡）'],
+    ['paper trains segformer b5 with 8 GPUs, 1 image each at 1024. i have one GPU, how do i match it', 'total batch 8'],
+    ['the config is 4xb4-80k (pspnet r50 512x1024). only 1 card here, keep the total batch', 'total batch 16'],
+    ['repo says 16 gpus with 1 image per gpu. I have four A10s - accumulate how many steps?', 'total batch 16'],
+  ])('%s', (text, total) => {
+    expect(talk('en', text).reply).toContain(total);
   });
 });
 

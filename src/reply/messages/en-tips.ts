@@ -83,6 +83,14 @@ const beliefs = {
   'family-is-so': ({ family, gpu }: Values) => `Yes, ${family} is ${gpu}`,
   'family-unknown': ({ family }: Values) => `There is no family ${family} in the catalogue`,
   'type-unknown': ({ instanceType, types }: Values) => `There is no ${instanceType}; similar ones: ${types}`,
+  'amp-is': () =>
+    'AMP is mixed precision: most of forward and backward in 16 bits, weights and optimizer in 32; it saves activations and is faster',
+  'checkpointing-is': () =>
+    'Gradient checkpointing keeps only the input of each section and computes the rest again in backward: time for memory',
+  'accumulation-is': () =>
+    'Gradient accumulation adds up the gradients of several small batches before one step: memory is that of the small batch',
+  'spot-is': ({ minutes }: Values) =>
+    `Spot instances are idle capacity at a moving price that can be taken back with ${minutes} minutes' notice; pay-as-you-go has a list price and stays`,
   'region-is-closing': ({ region }: Values) => `${region} is being shut down: better take another region`,
   'ram-is-not-vram': () => 'Host memory does not add to GPU memory: a training step has to fit on the card',
   'a10-has-no-nvlink': ({ gpu, family }: Values) =>

@@ -82,6 +82,11 @@ export const zhTips: TipMessages = {
     'family-is-so': ({ family, gpu }) => `对，${family} 就是 ${gpu}`,
     'family-unknown': ({ family }) => `没有 ${family} 这个规格族`,
     'type-unknown': ({ instanceType, types }) => `没有 ${instanceType} 这个规格，相近的有 ${types}`,
+    'amp-is': () => 'AMP 就是混合精度：前向和反向大多用 16 位算，权重和优化器留 32 位；省的主要是激活，还更快',
+    'checkpointing-is': () => '梯度检查点：前向只留每一段的输入，反向再算一遍，拿时间换显存',
+    'accumulation-is': () => '梯度累积：几个小 batch 的梯度加起来才更新一次；显存按小 batch 算，效果接近大 batch',
+    'spot-is': ({ minutes }) =>
+      `抢占式用的是闲置资源，价格一直在变，可能被回收，回收前只提前 ${minutes} 分钟通知；按量是目录价，不会被回收`,
     'region-is-closing': ({ region }) => `${region} 正在关停，别在那里长期放东西，最好换个地域`,
     'ram-is-not-vram': () => '主机内存不能当显存用：一步训练要整个放进卡里',
     'a10-has-no-nvlink': ({ gpu, family }) => `${gpu}（${family}）没有 NVLink，也没有 P2P，卡间通信要绕主机走 PCIe`,

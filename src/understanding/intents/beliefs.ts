@@ -8,6 +8,18 @@ interface Rule {
   readonly pattern: RegExp;
 }
 
+/** "AMP 是啥意思", "what is gradient checkpointing", "difference between spot and on demand". */
+function asksFor(term: string, names: string): readonly Rule[] {
+  return [
+    {
+      id: `what-${term}`,
+      pattern: new RegExp(
+        `(?:${names}) ?(?:到底|究竟)?(?:是(?:什么|啥|个啥)|(?:什么|啥)意思|指(?:的是)?(?:什么|啥)|和[^,.;?\\n]{0,8}(?:区别|有什么不同))|what(?:'?s| is| are| does| do) (?:an? |the difference between )?(?:${names})(?: mean| and [a-z -]{1,20})?\\s*(?:\\?|$)|explain (?:${names})`,
+      ),
+    },
+  ];
+}
+
 /**
  * Wrong facts in words (advice.md, catalog.md §5). The reply corrects them under these ids in `reply/messages`;
  * `family:<family>` stands for a wrong card of an instance family, `right:<family>` for a right one that is asked about,
@@ -64,6 +76,10 @@ const RULES: readonly Rule[] = [
     pattern:
       /(?:v100|t4|p100|gn6[a-z]|2080 ?ti)[^.;?\n]{0,24}tf32|tf32[^.;?\n]{0,20}(?:v100|t4|p100|2080 ?ti|gn6[a-z])/,
   },
+  ...asksFor('amp', '(?:amp|混合精度|半精度|mixed[- ]precision)'),
+  ...asksFor('checkpointing', '(?:梯度检查点|(?:gradient |activation )?checkpointing)'),
+  ...asksFor('accumulation', '(?:梯度累[积加计]|gradient accumulation)'),
+  ...asksFor('spot', '(?:抢占式?|竞价)(?:实例)?|spot(?: instances?| pricing)?'),
   { id: 'eas-for-training', pattern: /pai-?eas[^,.;?\n]{0,16}(?:训练?|train)|(?:训练?|train)[^,.;?\n]{0,16}pai-?eas/ },
 ];
 

@@ -19,7 +19,7 @@ const WIDTHS = [
 const SIDES = ['image_size', 'img_size', 'input_size', 'crop_size'];
 /** Keywords that name weights, labels or devices: nothing that memory depends on. */
 const IGNORED =
-  /weights$|^(?:encoder_name|arch|pretrained|progress|id2label|label2id|ignore_mismatched_sizes|config|activation|aux_params|device|torch_dtype|cache_dir|revision|source|trust_repo|force_reload|verbose|attn_implementation|auxiliary|aux_loss|return_dict|token)$/;
+  /weights$|^(?:encoder_name|arch|pretrained|progress|id2label|label2id|ignore_mismatched_sizes|config|activation|aux_params|device|torch_dtype|cache_dir|revision|source|trust_repo|force_reload|verbose|attn_implementation|auxiliary|aux_loss|use_auxiliary_head|return_dict|token)$/;
 
 /** Argument by keyword, else by place. */
 export function argument(call: PythonCall, names: readonly string[], place?: number): PythonValue | undefined {
@@ -42,7 +42,7 @@ export function commonArguments(call: PythonCall): Fields {
   const inputChannels = countOf(argument(call, CHANNELS));
   const baseChannels = countOf(argument(call, WIDTHS));
   const attention = textOf(call.keywords.get('attn_implementation'));
-  const auxiliary = call.keywords.get('aux_loss');
+  const auxiliary = argument(call, ['aux_loss', 'use_auxiliary_head']);
   return {
     ...(numClasses === undefined ? {} : { numClasses }),
     ...(inputChannels === undefined ? {} : { inputChannels }),

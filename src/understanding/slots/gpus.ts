@@ -171,6 +171,19 @@ export function countOfOthers(reading: Reading, mentions: readonly GpuSpan[]): n
   return theirs?.count ?? undefined;
 }
 
+const COUNT_SAID = /(\d{1,3}) ?(?:张|块|个)? ?(?:显?卡|gpus?|cards?)/;
+const CLAUSES = /[,;!?()\n]|\.(?=\s|$)/;
+
+/** "官方 8 卡 bs 2": the number of cards in the clause that tells what others do, where no card is named. */
+export function plainCountOfOthers({ text }: Reading, batch: number | undefined): number | undefined {
+  const theirs = text
+    .split(CLAUSES)
+    .find((clause) => OTHERS.test(clause) && !OWN.test(clause) && COUNT_SAID.test(clause));
+  const count = Number(COUNT_SAID.exec(theirs ?? '')?.[1]);
+  const inClause = batch !== undefined && new RegExp(`(?<!\\d)${batch}(?!\\d)`).test(theirs ?? '');
+  return count > 1 && inClause ? count : undefined;
+}
+
 /** More cards than any message is about: a pasted list repeats itself, and the question stands behind it. */
 const MOST_MENTIONS = 64;
 
