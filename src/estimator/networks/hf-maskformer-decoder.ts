@@ -6,7 +6,7 @@ import { linear } from '../tape/ops-linear.ts';
 import { layerNorm } from '../tape/ops-norm.ts';
 import { repeat } from '../tape/ops-reduce.ts';
 import { contiguous, reshape, transpose } from '../tape/ops-shape.ts';
-import type { Tensor } from '../tape/storage.ts';
+import type { BackwardRule, Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import type { AttentionKind } from '../workload.ts';
 import { channelsOf } from './blocks.ts';
@@ -47,13 +47,18 @@ export function maskFormerDecoder(
   });
 }
 
-/** Zeros that the library marks as requiring a gradient, which nobody reads; the graph holds such a leaf. */
+const leafRule: BackwardRule = (walk, node, [grad]) => {
+  if (grad !== undefined) walk.share(grad);
+  for (const storage of node.saved) storage.holders += 1;
+};
+
+/** Zeros that the library marks as requiring a gradient, which nobody reads: the graph holds such a leaf and its gradient. */
 function zerosLike(t: Tape, x: Tensor): Tensor {
   t.begin('zeros_like', []);
   const storage = t.allocate(x.shape, 'float');
   return t.result(
     { storage, shape: x.shape, dtype: 'float' },
-    { name: 'zeros_like', inputs: [x], saved: [storage], rule: () => undefined },
+    { name: 'zeros_like', inputs: [x], saved: [storage], rule: leafRule },
   );
 }
 
