@@ -36,7 +36,7 @@ const MAX_SIZE = 4096;
 const TYPICAL_SIZE = (value: number): boolean =>
   value >= 96 &&
   value <= MAX_SIZE &&
-  (value % 16 === 0 || (value >= 256 && value % 8 === 0) || (value - 1) % 8 === 0 || value % 50 === 0);
+  (value % 16 === 0 || (value >= 256 && value % 4 === 0) || (value - 1) % 8 === 0 || value % 50 === 0);
 
 const DEPTHS = new Set([18, 34, 50, 101, 152]);
 
@@ -73,7 +73,7 @@ function answerTo(asked: SlotName | null, value: number, alone: boolean): Slots 
 
 const FOLLOW_UP = 40;
 const ALONE = /^[^\da-z]{0,4}\d+[^\da-z]{0,4}$/;
-const CORRECTS = /改|换|错|不对|不是|oops|mean|sorry|actually|make it|instead|try/;
+const CORRECTS = /what (?:happens|if|about)|how about|改|换|错|不对|不是|oops|mean|sorry|actually|make it|instead|try/;
 const SIZE_NOUN = /尺寸|分辨率|图片?大小|crop|裁|输入|resolution|image ?size|patch/;
 const KILO = /(?<![\d.a-z])(\d{1,3}(?:\.\d)?)k(?![a-z\d])/g;
 

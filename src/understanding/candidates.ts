@@ -8,7 +8,7 @@ export interface Candidate<T> extends Span {
   readonly rank: number;
 }
 
-const NEGATED = new RegExp(`${words('negates')}\\s*$`);
+const NEGATED = new RegExp(`${words('negates')}\\s*(?:the |an? )?$`);
 const WANTED = new RegExp(`${words('wants')}\\s*$`);
 const WANTED_NEXT =
   /(?:改[成为到用]|换[成到]|变成|[调降加升提拉上缩]到|放大到|想[跑用开训上]|试试|go(?:ing)? to|(?:up|down|change[ds]?(?: it)?|switch(?:ed)?|move|raised?|lowered?|increased?|reduced?|get) to|want(?: to)?|try|make it|->|=>)\s*$/;

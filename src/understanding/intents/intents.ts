@@ -49,7 +49,7 @@ const ASKS_WHETHER =
 
 /** "显存不够的话能不能…", "if it runs out, can I …": what would be done then. */
 const IF_IT_FAILED =
-  /(?:如果|要是|万一|假如|若|以防)[^,.;?\n]{0,14}(?:爆|炸|oom|不够|不足|放不下|跑不(?:了|动)|崩)|(?:显存|内存|卡)?(?:不够|不足|爆了?|炸了?|放不下|oom)(?:的话|的时候|怎么办)|(?:显存|内存)?(?:不够|不足|放不下|爆了?)(?:的话)?[就再](?=[^,.;\n]{0,6}(?:把|减|降|开|换|用|改))|(?<![a-z])(?:if|in case|should) (?:it|that|this|we|i)(?:'?s)? [^,.;?\n]{0,20}(?:ooms?|out of memory|runs? out|crash(?:es)?|dies|fails?|not fit|enough)/g;
+  /(?:如果|要是|万一|假如|若|以防)[^,.;?\n]{0,14}(?:爆|炸|oom|不够|不足|放不下|跑不(?:了|动)|崩)|(?:显存|内存|卡)?(?:不够|不足|爆了?|炸了?|放不下|oom)(?:的话|的时候|怎么办)|(?:不是|并非)[^,.;\n]{0,8}(?:不够|爆|oom|放不下)|(?:显存|内存)?(?:不够|不足|放不下|爆了?)(?:的话)?[就再](?=[^,.;\n]{0,6}(?:把|减|降|开|换|用|改))|(?<![a-z])(?:if|in case|should) (?:it|that|this|we|i)(?:'?s)? [^,.;?\n]{0,20}(?:ooms?|out of memory|runs? out|crash(?:es)?|dies|fails?|not fit|enough)/g;
 
 function reportsFailure({ artifact, text }: Evidence): boolean {
   return (
@@ -93,7 +93,7 @@ const RECIPE_OF_OTHERS = /官方|论文|原(?:文|版|作|配置)|recipe|paper|o
 const OWN_LIMIT =
   /只有|就(?:一|1|两|2)|我(?:这|们)?(?:里|边|手上)?(?:有|是|用)|only have|i have|we have|i've got|my (?:single|one)|on (?:a single|one|my)/;
 const TRANSLATE_WORDS =
-  /(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)[^,.;\n]{0,12}(?:怎么|多少|要不要|调|改|缩放|换算|对应|scal|should|\?)|(?:scale|adjust|change|what|which|how|怎么|调|改)[^,.;\n]{0,24}(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)|(?:accumulat[a-z]*|累积)[^,.;\n]{0,14}(?:how many|多少|几步|怎么)|(?:how many|多少|几)[^,.;\n]{0,12}(?:accumulat[a-z]*|累积)|等效|换算|等价|复现|reproduce|equivalent|same (?:total|effective|global) batch|总 ?batch ?(?:不变|保持)|keep (?:the )?(?:total|effective|global)/;
+  /(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)[^,.;\n]{0,12}(?:怎么|多少|要不要|调|改|缩放|换算|对应|scal|should|\?)|(?:scale|adjust|change|what|which|how|怎么|调|改)[^,.;\n]{0,24}(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)|(?:accumulat[a-z]*|累积)[^,.;\n]{0,14}(?:how many|多少|几步|怎么)|(?:how many|多少|几)[^,.;\n]{0,12}(?:accumulat[a-z]*|累积)|等效(?! ?(?:的)? ?(?:batch|bs|批)? ?(?:是|为|=|:)? ?\d)|换算|等价|复现|reproduce|equivalent|same (?:total|effective|global) batch|总 ?batch ?(?:不变|保持)|keep (?:the )?(?:total|effective|global)/;
 
 const ASKS_HOW =
   /怎么(?:设|配|调|改|办|弄|训|跑|换)|如何(?:设|配|调|改)|该(?:设|配|调|改)|how (?:do|should|can|would|to)|what (?:should|do) i/;
@@ -127,6 +127,10 @@ function choosesByCharge(intent: Intent, { said, text }: Evidence): boolean {
   return intent === 'price' && said.chargeType !== undefined && said.model !== undefined && !ASKS_PRICE.test(text);
 }
 
+/** "算下能开多大 batch" asks for the batch, not for memory. */
+const NEEDS_MEMORY =
+  /显存|内存|memory|vram|\d ?gi?b?(?![a-z])|多少 ?g|多大的?(?:显|卡|机)|什么卡|哪[种款个]|which|what (?:gpu|card)|need|推荐|租/;
+
 function explicit(evidence: Evidence): readonly Intent[] {
   const { text, artifact, measured } = evidence;
   const asked = EXPLICIT.filter(([, cue]) => says(cue, text))
@@ -134,8 +138,10 @@ function explicit(evidence: Evidence): readonly Intent[] {
     .filter((intent) => !choosesByCharge(intent, evidence));
   const compare = compares(evidence);
   const maximum = asked.includes('max_batch') || asked.includes('max_size');
+  const softly = maximum && !NEEDS_MEMORY.test(text);
   const kept = asked.filter(
     (intent) =>
+      !(intent === 'size' && softly) &&
       !(intent === 'size' && compare) &&
       !(intent === 'fits' && compare && evidence.models > 1) &&
       !(maximum && intent === 'fits'),

@@ -22,7 +22,7 @@ const LINKS =
 /** "从 8 降到 4": what is left behind. */
 const LEFT_BEHIND = '(?: ?(?:从|由|from) ?\\d{1,5} ?张? ?(?=[^\\d,;]{0,4}(?:到|成|为|至|to|改|降|减|加|升) ?\\d))?';
 const PER_GPU =
-  '(?: ?(?:张图?|图|images?|imgs?|samples?|pics?|crops?|tiles?|patch(?:es)?|个样本|个|幅|份|片)? ?(?:是|is )?(?:\\/|per|a|each|on each|每|一|1(?=[张块]卡)) ?(?:一?张?|块)? ?(?:gpu|card|卡|device|显卡|process|worker)s?)';
+  '(?: ?(?:张图?|图|images?|imgs?|samples?|pics?|crops?|tiles?|patch(?:es)?|个样本|个|幅|份|片)? ?(?:是|is )?(?:\\/|per|a|each|on each|每|一|(?<=[张图幅] ?)1(?=[张块]卡)) ?(?:一?张?|块)? ?(?:gpu|card|卡|device|显卡|process|worker)s?)';
 
 /** In 512 每卡2 the first number is something else. */
 const NOT_PREFIX =
@@ -163,6 +163,11 @@ const RULES: readonly Rule[] = [
       /(?:can|could|may) (?:i|we) (?:go|push|raise|do|try)(?: it)?(?: (?:up )?to| with| for)? (\d{1,2}|1[0-2]\d)(?=\s*(?:[?.!,]|$|per |images?|imgs?|on ))/g,
     rank: 8,
     inherits: true,
+  },
+  {
+    pattern: /(?<![\d.x])(\d{1,3}) (?:images? |imgs? )?each(?=\s*(?:$|[,;.!?]))/g,
+    scope: 'per_gpu',
+    rank: 5,
   },
   { pattern: /(?:1个?|每个?|一个?) ?batch ?(\d{1,4}) ?张?/g, rank: 6 },
   { pattern: /(?<![\d.x])(\d{1,4}) ?(?:张图?|个)? ?(?:每|一个?|1个?|per ) ?batch(?![a-z])/g, rank: 5 },

@@ -195,11 +195,13 @@ function readPeriod(reading: Reading, { held, asked }: BudgetContext): Budget | 
 
 /** Longer messages speak of more than the budget. */
 const CORRECTION = 40;
+/** So short a message names nothing but the currency. */
+const ALONE = 8;
 const REFUSED = /(?:不是|而不是|并非|not|instead of|rather than)\s?(?:in\s)?(?:an? |the )?$/;
 const SETS_RIGHT = /不对|错|应该|其实|说的是|指的?是|改[成为]|actually|wait|sorry|mean|oops|correction|预算|budget/;
 const ASKS = /多少|几|呢|吗|how|what|\?/;
 const CURRENCIES = [
-  { currency: 'CNY', pattern: new RegExp(words('cny')) },
+  { currency: 'CNY', pattern: new RegExp(`(?<![美欧日港韩])${words('cny')}`) },
   { currency: 'USD', pattern: new RegExp(words('usd')) },
 ] as const;
 const PERIODS = [
@@ -222,11 +224,13 @@ function meant<T extends { readonly pattern: RegExp }>(text: string, things: rea
 /** "the budget was dollars", "不是每月，是整个项目": the held sum in another currency or for another time. */
 function readCorrection(text: string, held: Budget | undefined): Budget | null {
   const refuses = /不是|并非|(?<![a-z])not |instead of|rather than/.test(text);
-  if (held === undefined || text.length > CORRECTION || /\d/.test(text) || ASKS.test(text)) return null;
-  if (!refuses && !SETS_RIGHT.test(text)) return null;
+  if (held === undefined || text.length > CORRECTION || ASKS.test(text)) return null;
+  if (/\d/.test(text.replace(String(held.amount), ''))) return null;
   const currency = meant(text, CURRENCIES)?.currency;
   const period = meant(text, PERIODS)?.period;
   if (currency === undefined && period === undefined) return null;
+  const aboutIt = text.includes(String(held.amount)) || (period === undefined && text.trim().length <= ALONE);
+  if (!refuses && !aboutIt && !SETS_RIGHT.test(text)) return null;
   return { ...held, ...(currency === undefined ? {} : { currency }), ...(period === undefined ? {} : { period }) };
 }
 

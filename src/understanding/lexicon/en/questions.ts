@@ -74,7 +74,7 @@ export const questions = {
     'versus',
     'compare(?:d)?',
     'comparison',
-    'which (?:is|one is|would be) (?:better|cheaper|faster|best)',
+    'which (?:is|one is|would be|network is|model is) (?:better|cheaper|faster|best|lighter|heavier|smaller|larger|bigger|leaner)',
     'or (?:rather )?(?:an? )?(?=[a-z]?\\d)',
     '(?:better|worse|cheaper|faster|slower|stronger|safer)(?: (?:value|deal|choice|buy))? than',
     'worth it over',
