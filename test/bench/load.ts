@@ -121,6 +121,7 @@ async function run({ server, bot }: Site, phase: Phase): Promise<void> {
   const sendingSeconds = (performance.now() - before.at) / 1_000;
   const botCpu = usageOf(bot).cpu - before.bot;
   const own = process.cpuUsage(before.own);
+  const answeredInTime = latencies.length;
   for (let quiet = 0, last = sentAt.size; sentAt.size > 0 && quiet < 50; quiet = sentAt.size === last ? quiet + 1 : 0) {
     last = sentAt.size;
     await sleep(100);
@@ -130,7 +131,8 @@ async function run({ server, bot }: Site, phase: Phase): Promise<void> {
     `${phase.name}: ${phase.perSecond}/s for ${sendingSeconds.toFixed(1)} s: answered ${latencies.length}, shed ${shed}, ` +
       `not acknowledged ${unacknowledged}, unanswered ${sentAt.size}; answer p50 ${percentile(latencies, 0.5)} ms, ` +
       `p99 ${percentile(latencies, 0.99)} ms, longest ${percentile(latencies, 1)} ms; ` +
-      `CPU bot ${((botCpu / sendingSeconds) * 100).toFixed(0)} %, generator and platform ` +
+      `CPU bot ${((botCpu / sendingSeconds) * 100).toFixed(0)} %, ` +
+      `${((botCpu * 1_000) / Math.max(1, answeredInTime)).toFixed(2)} ms an answer, generator and platform ` +
       `${(((own.user + own.system) / 1e6 / sendingSeconds) * 100).toFixed(0)} %`,
   );
 }
