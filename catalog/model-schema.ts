@@ -84,6 +84,8 @@ export const modelsFileSchema = z.strictObject({
       implementation: implementationSchema,
       architectures: z.array(text),
       backbones: z.array(text),
+      /** Only where the encoder is dilated: at output stride 32 it is not. */
+      dilated: z.literal(true).optional(),
       reason: text,
       source: text,
     }),

@@ -148,14 +148,19 @@ function resolved(row: ModelRow, query: ModelQuery, { rows, catalog }: RowContex
   };
 }
 
+function keepsStride({ outputStride, options }: ModelQuery): boolean {
+  return (outputStride ?? options?.['encoderOutputStride']) === 32;
+}
+
 function refusal(row: ModelRow, query: ModelQuery, catalog: ModelCatalog): Resolution | null {
   const backbone = backboneFor(row, query, catalog);
   if (backbone === null || backbone === undefined) return null;
   const rule = catalog.refused.find(
-    ({ implementation, architectures, backbones }) =>
+    ({ implementation, architectures, backbones, dilated }) =>
       implementation === row.implementation &&
       architectures.includes(row.architecture) &&
-      matchesAny(backbone, backbones),
+      matchesAny(backbone, backbones) &&
+      !(dilated === true && keepsStride(query)),
   );
   if (rule === undefined) return null;
   const nearby = (catalog.backbonesOf.get(row) ?? []).filter(
