@@ -76,16 +76,21 @@ const RULES: readonly Rule[] = [
     pattern:
       /(?:v100|t4|p100|gn6[a-z]|2080 ?ti)[^.;?\n]{0,24}tf32|tf32[^.;?\n]{0,20}(?:v100|t4|p100|2080 ?ti|gn6[a-z])/,
   },
-  ...asksFor('amp', '(?:amp|混合精度|半精度|mixed[- ]precision)'),
-  ...asksFor('checkpointing', '(?:梯度检查点|(?:gradient |activation )?checkpointing)'),
-  ...asksFor('accumulation', '(?:梯度累[积加计]|gradient accumulation)'),
-  ...asksFor('spot', '(?:抢占式?|竞价)(?:实例)?|spot(?: instances?| pricing)?'),
   { id: 'eas-for-training', pattern: /pai-?eas[^,.;?\n]{0,16}(?:训练?|train)|(?:训练?|train)[^,.;?\n]{0,16}pai-?eas/ },
 ];
 
 /** "gn7s is the domestic H20": characters between a family and the card that it is said to be. */
 const CLAIM_REACH = 20;
 const FAMILY_CLAIM_MEMORY = /^[^,.;?\n]{0,12}?(\d{2,3}) ?g(?:b|ib)?(?![a-z])/;
+
+/** Words that people ask the meaning of. */
+const TERMS: readonly Rule[] = [
+  ...asksFor('amp', '(?:amp|混合精度|半精度|mixed[- ]precision)'),
+  ...asksFor('checkpointing', '(?:梯度检查点|(?:gradient |activation )?checkpointing)'),
+  ...asksFor('accumulation', '(?:梯度累[积加计]|gradient accumulation)'),
+  ...asksFor('spot', '(?:抢占式?|竞价)(?:实例)?|spot(?: instances?| pricing)?'),
+];
+const ASKS_MEANING = /什么|啥|what|explain|区别|不同/;
 
 /** What makes a claim a question, close behind it. */
 const ASKS =
@@ -128,7 +133,8 @@ function familyBeliefs({ text, mentions, claimed, vocabulary, cardMemoryGB }: Cl
 
 /** Ids of the wrong facts that the message states. */
 export function findBeliefs(claims: Claims, slots: Slots): readonly BeliefId[] {
-  const told = RULES.filter(({ pattern }) => pattern.test(claims.text)).map(({ id }) => id);
+  const rules = ASKS_MEANING.test(claims.text) ? [...RULES, ...TERMS] : RULES;
+  const told = rules.filter(({ pattern }) => pattern.test(claims.text)).map(({ id }) => id);
   const types = claims.mentions.flatMap(({ gpu }) =>
     gpu.instance === undefined || claims.instanceExists(gpu.instance) ? [] : [`instance:${gpu.instance}`],
   );

@@ -52,10 +52,8 @@ const IF_IT_FAILED =
   /(?:如果|要是|万一|假如|若|以防)[^,.;?\n]{0,14}(?:爆|炸|oom|不够|不足|放不下|跑不(?:了|动)|崩)|(?:显存|内存|卡)?(?:不够|不足|爆了?|炸了?|放不下|oom)(?:的话|的时候|怎么办)|(?:不是|并非)[^,.;\n]{0,8}(?:不够|爆|oom|放不下)|(?:显存|内存)?(?:不够|不足|放不下|爆了?)(?:的话)?[就再](?=[^,.;\n]{0,6}(?:把|减|降|开|换|用|改))|(?<![a-z])(?:if|in case|should) (?:it|that|this|we|i)(?:'?s)? [^,.;?\n]{0,20}(?:ooms?|out of memory|runs? out|crash(?:es)?|dies|fails?|not fit|enough)/g;
 
 function reportsFailure({ artifact, text }: Evidence): boolean {
-  return (
-    (artifact !== null && FAILURES.has(artifact.kind)) ||
-    says('oom', text.replace(ASKS_WHETHER, ' ').replace(IF_IT_FAILED, ' '))
-  );
+  if (artifact !== null && FAILURES.has(artifact.kind)) return true;
+  return says('oom', text) && says('oom', text.replace(ASKS_WHETHER, ' ').replace(IF_IT_FAILED, ' '));
 }
 
 const same = (left: unknown, right: unknown): boolean => JSON.stringify(left) === JSON.stringify(right);

@@ -11,8 +11,13 @@ const IS_PER_GPU = new RegExp(
   `${NOT} ?(?:the )?${ALL}(?:的)?[^;\\n\\d]{0,10}${PER}|${PER}[^;\\n\\d]{0,6}${NOT} ?${ALL}|^[^\\da-z]{0,8}(?:that'?s |it'?s |i mean(?:t)? )?${PER}(?:的|啊|吧|哦)?[\\s.!]*$`,
 );
 
+/** A scope by itself is short; a longer message has to deny the other one. */
+const LONGEST_ALONE = 32;
+const DENIES = new RegExp(NOT);
+
 /** The scope of a batch that is said for itself. */
 export function scopeSaid(text: string): Slots['batchScope'] {
+  if (text.length > LONGEST_ALONE && !DENIES.test(text)) return undefined;
   if (IS_PER_GPU.test(text)) return 'per_gpu';
   return IS_TOTAL.test(text) ? 'total' : undefined;
 }

@@ -235,6 +235,7 @@ const TIMES_CARDS = new RegExp(
 const CARDS_TIMES =
   /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡)(?: ?x ?(?:每卡|batch|bs)?| ?,? ?每(?:张|块)?(?:卡|gpu)上?(?:放|跑)?) ?(\d{1,4})(?!\d| ?x| ?(?:g|gb|gib|元|块)(?![a-z]))/g;
 
+const NEEDS_EACH = /each|per (?:gpu|card)|\dxb\d/;
 /** "8 GPUs, 1 image each", and the beginning of a configuration's name: "4xb4-80k". */
 const CARDS_EACH =
   /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡)(?:,| with| at|:)? ?(\d{1,4}) ?(?:images?|imgs?|samples?|张图?)? ?(?:each|per (?:gpu|card))(?![a-z])|(?<![\d.a-z])(\d{1,3})xb(\d{1,4})(?![a-z\d])/g;
@@ -263,7 +264,8 @@ function readRule(
 
 /** Batch size and its scope; of several the wanted one. */
 export function readBatch(reading: Reading): Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'> {
-  const each = [...take(reading, CARDS_TIMES), ...take(reading, CARDS_EACH)];
+  const told = NEEDS_EACH.test(reading.rest) ? take(reading, CARDS_EACH) : [];
+  const each = [...take(reading, CARDS_TIMES), ...told];
   const times = each.map((found): Candidate<Batch> => {
     const [gpus = 0, size = 0] = found.groups.filter((group) => group !== '').map(Number);
     return { value: { size, scope: 'per_gpu', gpus }, rank: 6, start: found.start, end: found.end };

@@ -51,8 +51,12 @@ function between({ rest }: Reading): Two | null {
 /** Values that are not much apart: 4 to 16 is a range, 2 or 512 are two slots. */
 const MOST_APART = 16;
 
+/** Cheap look that spares the long expressions. */
+const TWO_NUMBERS = /\d(?:px)? ?(?:[-~到至或还和与]|or|to|and)[者是 ]{0,2} ?\d/;
+
 /** Where two values are left open, the larger one is sized: what holds it holds the other too. */
 export function readRanges(reading: Reading): readonly Alternative[] {
+  if (!TWO_NUMBERS.test(reading.rest)) return [];
   const near = ({ small, large }: Two): boolean => small >= 1 && large / small <= MOST_APART;
   let batch: Two | null = null;
   for (const pattern of BATCHES) batch ??= takeSmaller(reading, pattern, near);
