@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { setFlagsFromString } from 'node:v8';
 
 import { loadCatalog } from '../../catalog/index.ts';
 import { createPriceBook } from '../../catalog/price-book.ts';
@@ -17,6 +18,9 @@ import { cacheEstimates } from '../../src/workload/estimate-cache.ts';
 import { workloadFromLine } from '../../src/workload/from-line.ts';
 import { benchDingtalk } from './dingtalk.ts';
 import { benchSlack } from './slack.ts';
+
+// As src/main.ts does.
+setFlagsFromString('--no-allocation-site-pretenuring');
 
 /** Built by `npm run bench` beside the program it measures. */
 const program = join(dirname(dirname(import.meta.dirname)), 'src', 'main.js');
