@@ -8,11 +8,14 @@ export interface TrainedWeights {
 }
 
 export function trainedWeights(params: readonly Param[]): TrainedWeights {
-  const trained = params.flatMap((param) => (param.receivesGradient ? [param.storage.bytes] : []));
-  return {
-    bytes: trained.reduce((sum, bytes) => sum + bytes, 0),
-    largest: trained.reduce((most, bytes) => Math.max(most, bytes), 0),
-  };
+  let bytes = 0;
+  let largest = 0;
+  for (const { receivesGradient, storage } of params) {
+    if (!receivesGradient) continue;
+    bytes += storage.bytes;
+    largest = Math.max(largest, storage.bytes);
+  }
+  return { bytes, largest };
 }
 
 /** State tensors per weight: momentum, or two moments (torch.optim, torch 2.13). */
