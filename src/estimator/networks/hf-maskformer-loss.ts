@@ -63,37 +63,54 @@ function focalLoss(t: Tape, logits: Tensor, wanted: Tensor, count: Tensor): Tens
   return total;
 }
 
-/** Costs on whole masks at the prediction's size; one image's variables live until the next one's replace them. */
-function matchByPixels(t: Tape, { classes, masks }: HfMaskPrediction, truth: HfMaskTruth): void {
-  const [, queries = 1, width = 1] = classes.shape;
-  const [, , height = 1, breadth = 1] = masks.shape;
-  let old: readonly Tensor[] = [];
+/** Variables of one image that live until the next image's replace them. */
+interface Costs {
+  readonly wanted: Tensor;
+  readonly classes: Tensor;
+  readonly mask: Tensor;
+  readonly dice: Tensor;
+  readonly matrix: Tensor;
+}
+
+/** Costs on whole masks at the prediction's size, image by image. */
+function matchByPixels(t: Tape, prediction: HfMaskPrediction, truth: HfMaskTruth): void {
+  let old: Costs | undefined;
   for (const objects of truth) {
     t.waitingLaunches += WAITING_LAUNCHES;
-    const [count = 1] = objects.shape;
-    const pairs = { shape: [queries, count], dtype: 'float' } as const;
-    const wanted = derived(t, 'upsample_nearest2d', [objects, classes, masks], {
-      shape: [count, height * breadth],
-      dtype: 'float',
-    });
-    t.keep(...old.slice(0, 1));
-    const probabilities = derived(t, 'softmax', [], { shape: [queries, width], dtype: 'float' });
-    const classCost = derived(t, 'neg', [derived(t, 'index', [probabilities], pairs)], pairs);
-    const maskCost = focalCost(
-      t,
-      { like: masks, shape: [queries, height * breadth], half: masks.dtype === 'half' },
-      wanted,
-    );
-    const probability = derived(t, 'sigmoid', [masks], { shape: [queries, height * breadth], dtype: masks.dtype });
-    const product = costProduct(t, probability, wanted, [queries, count]);
-    const diceCost = derived(t, 'rsub', [product], pairs);
-    t.keep(probability, ...old);
-    const matrix = derived(t, 'nan_to_num', [maskCost, diceCost, classCost], pairs);
-    old = [wanted, probabilities, classCost, maskCost, diceCost, matrix];
-    t.keep(...old);
+    const costs: Costs = costsOf(t, prediction, objects, old);
+    t.keep(costs.wanted, costs.classes, costs.mask, costs.dice, costs.matrix);
+    old = costs;
   }
 }
 
+function costsOf(t: Tape, { classes, masks }: HfMaskPrediction, objects: Tensor, old: Costs | undefined): Costs {
+  const replaces = (before: Tensor | undefined): void => (before === undefined ? undefined : t.keep(before));
+  const [, queries = 1, width = 1] = classes.shape;
+  const [, , height = 1, breadth = 1] = masks.shape;
+  const [count = 1] = objects.shape;
+  const pairs = { shape: [queries, count], dtype: 'float' } as const;
+  const wanted = derived(t, 'upsample_nearest2d', [objects, classes, masks], {
+    shape: [count, height * breadth],
+    dtype: 'float',
+  });
+  const probabilities = derived(t, 'softmax', [], { shape: [queries, width], dtype: 'float' });
+  const classCost = derived(t, 'neg', [derived(t, 'index', [probabilities], pairs)], pairs);
+  replaces(old?.wanted);
+  replaces(old?.classes);
+  const shape = [queries, height * breadth] as const;
+  const mask = focalCost(t, { like: masks, shape, half: masks.dtype === 'half' }, wanted);
+  replaces(old?.mask);
+  const probability = derived(t, 'sigmoid', [masks], { shape, dtype: masks.dtype });
+  const dice = derived(t, 'rsub', [costProduct(t, probability, wanted, [queries, count])], pairs);
+  t.keep(probability);
+  replaces(old?.dice);
+  const matrix = derived(t, 'nan_to_num', [mask, dice, classCost], pairs);
+  replaces(old?.matrix);
+  t.keep(probabilities);
+  return { wanted, classes: classCost, mask, dice, matrix };
+}
+
+/** The fp32 list of autocast holds BCE and `pow`: 16-bit logits, ones and probabilities are widened for them. */
 function focalCost(
   t: Tape,
   masks: { like: Tensor; shape: readonly [number, number]; half: boolean },
@@ -105,9 +122,11 @@ function focalCost(
   const probability = derived(t, 'sigmoid', [masks.like], own);
   const term = (flipped: boolean): { entropy: Tensor; cost: Tensor } => {
     const constant = derived(t, 'ones_like', [], own);
-    const entropy = derived(t, 'binary_cross_entropy_with_logits', [constant], wide);
+    const casts = half ? [derived(t, 'to', [masks.like], wide), derived(t, 'to', [constant], wide)] : [];
+    const entropy = derived(t, 'binary_cross_entropy_with_logits', [constant, ...casts], wide);
     const base = flipped ? derived(t, 'rsub', [probability], own) : probability;
-    const power = derived(t, 'pow', [base], wide);
+    const raised = half ? derived(t, 'to', [base], wide) : base;
+    const power = derived(t, 'pow', [base, raised], wide);
     const cost = derived(t, 'mul', [power, entropy], wide);
     return { entropy, cost };
   };
@@ -118,6 +137,7 @@ function focalCost(
   const inverse = derived(t, 'rsub', [wanted], { shape: wanted.shape, dtype: 'float' });
   const second = costProduct(t, negative.cost, inverse, pairs);
   const sumOfBoth = derived(t, 'add', [first, second], { shape: pairs, dtype: first.dtype });
+  const cost = derived(t, 'div', [sumOfBoth], { shape: pairs, dtype: sumOfBoth.dtype });
   t.keep(probability, positive.entropy, positive.cost, negative.entropy, negative.cost);
-  return derived(t, 'div', [sumOfBoth], { shape: pairs, dtype: sumOfBoth.dtype });
+  return cost;
 }
