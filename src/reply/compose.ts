@@ -136,7 +136,7 @@ function followUpBlocks(
     case 'explain':
       return explainBlocks(recommendation, words);
     case 'cheaper':
-      return [...cheaperBlocks(recommendation, words), ...rest()];
+      return [...cheaperBlocks(input.facts.lowest, words), ...rest()];
     case 'duration':
       return [...durationBlocks(recommendation, words), ...rest()];
     case 'remedy':

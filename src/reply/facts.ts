@@ -1,6 +1,6 @@
 import type { Belief } from '../advice/beliefs.ts';
 import type { Comparison } from '../advice/measurement.ts';
-import type { Recommendation } from '../advice/recommendation.ts';
+import type { Fit, Recommendation } from '../advice/recommendation.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { Implementation } from '../estimator/workload.ts';
 
@@ -44,6 +44,12 @@ export interface PriceFacts {
   readonly notIn: string | null;
 }
 
+/** The lowest hourly price that holds the run, on a host of any size. */
+export interface LowestFacts {
+  readonly fit: Fit;
+  readonly offer: PriceOffer;
+}
+
 /** A recipe moved to other GPUs: micro-batch × accumulation × GPUs = total batch. */
 export interface RecipeFacts {
   readonly totalBatch: number;
@@ -78,6 +84,7 @@ export interface Facts {
   readonly models?: readonly ModelFigure[];
   readonly maxima?: readonly Maximum[];
   readonly prices?: readonly PriceFacts[];
+  readonly lowest?: LowestFacts;
   /** Told figures beside the estimate. */
   readonly comparisons?: readonly Comparison[];
   readonly recipe?: RecipeFacts;

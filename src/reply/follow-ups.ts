@@ -1,10 +1,11 @@
-import type { Fit, Recommendation } from '../advice/recommendation.ts';
+import type { Recommendation } from '../advice/recommendation.ts';
 import { amountRange } from './blocks/cost.ts';
 import { memoryBar } from './blocks/memory.ts';
 import { priceText } from './blocks/price.ts';
 import { changesText, gpuText } from './blocks/tiers.ts';
 import { tipBlocks } from './blocks/tips.ts';
 import { cardName, needText, sizeVerdict } from './blocks/verdict.ts';
+import type { LowestFacts } from './facts.ts';
 import { duration, gib, grouped, hoursRange, money, percent, range, significant } from './format.ts';
 import type { Words } from './messages/index.ts';
 import type { Block } from './reply.ts';
@@ -78,25 +79,17 @@ export function durationBlocks(recommendation: Recommendation, words: Words): re
   ];
 }
 
-/** The lowest hourly price that holds it, which may be another one than the cheapest per image. */
-export function cheaperBlocks(recommendation: Recommendation, words: Words): readonly Block[] {
-  const [cheapest] = recommendation.bests
-    .filter((fit) => fit.price !== null && fit.neededGiB <= fit.usableGiB)
-    .toSorted((left, right) => hourly(left) - hourly(right));
-  if (cheapest?.price == null) return [{ kind: 'verdict', level: 'main', text: words.answer.cost.none }];
-  const text = words.answer.verdict.take(
-    cheapest.instanceType ?? cheapest.gpu,
-    gpuText(cheapest),
-    priceText(cheapest.price, words),
-  );
-  const changes =
-    cheapest.changes.length === 0 ? '' : words.answer.verdict.withChanges(changesText(cheapest.changes, words));
+/** The lowest hourly price that holds it, which may be another one than the recommended. */
+export function cheaperBlocks(lowest: LowestFacts | undefined, words: Words): readonly Block[] {
+  const { cost, verdict, price } = words.answer;
+  if (lowest === undefined) return [{ kind: 'verdict', level: 'main', text: cost.none }];
+  const { fit, offer } = lowest;
+  const amount = priceText({ amount: offer.amountPerHour, currency: offer.currency }, words);
+  const machine = `${amount}, ${price.host(offer.vcpu, offer.hostMemoryGiB)}`;
+  const text = verdict.take(offer.instanceType, gpuText(fit), machine);
+  const changes = fit.changes.length === 0 ? '' : verdict.withChanges(changesText(fit.changes, words));
   return [
-    { kind: 'verdict', level: 'main', text: words.answer.cost.lowest(text, changes) },
-    { kind: 'text', level: 'main', text: words.answer.cost.spotNote },
+    { kind: 'verdict', level: 'main', text: cost.lowest(text, changes) },
+    { kind: 'text', level: 'main', text: cost.spotNote },
   ];
-}
-
-function hourly({ price }: Fit): number {
-  return price?.amount ?? Number.POSITIVE_INFINITY;
 }

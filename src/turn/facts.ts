@@ -14,7 +14,7 @@ import { otherLibraries } from './libraries.ts';
 import { maximaOf } from './maxima.ts';
 import { modelFigures } from './models.ts';
 import { type AnswerPorts, advicePorts } from './ports.ts';
-import { priceFacts } from './prices.ts';
+import { lowestOffer, priceFacts } from './prices.ts';
 import { recipeFacts } from './recipe.ts';
 import { requestFromSlots } from './request.ts';
 
@@ -130,8 +130,14 @@ function asksRunCost({ state, understanding }: Turn): boolean {
 function workloadFacts({ turn, intent }: Asked, ports: AnswerPorts): Facts {
   const { slots } = turn.state;
   const built = workloadFromSlots(slots, ports.catalog);
-  const facts = { ...recommendationOf(turn.state, built, ports), ...withoutEffect(turn, built.workload, ports) };
-  const { recommendation } = facts;
+  const judged = recommendationOf(turn.state, built, ports);
+  const { recommendation } = judged;
+  const lowest = turn.understanding.command === 'cheaper' ? lowestOffer(recommendation, ports) : null;
+  const facts = {
+    ...judged,
+    ...(lowest === null ? {} : { lowest }),
+    ...withoutEffect(turn, built.workload, ports),
+  };
   if (intent === 'max_batch' || intent === 'max_size') {
     const what = intent === 'max_batch' ? 'batch' : 'size';
     return { ...facts, maxima: maximaOf({ what, workload: built.workload, slots, recommendation }, ports) };

@@ -1,7 +1,8 @@
 import type { Catalog } from '../../catalog/index.ts';
 import type { InstanceRow } from '../../catalog/rows.ts';
+import type { Recommendation } from '../advice/recommendation.ts';
 import { namedGpus } from '../dialog/slots.ts';
-import type { PriceFacts, PriceOffer } from '../reply/facts.ts';
+import type { LowestFacts, PriceFacts, PriceOffer } from '../reply/facts.ts';
 import type { GpuMention, Slots } from '../understanding/understanding.ts';
 import type { AnswerPorts } from './ports.ts';
 
@@ -11,6 +12,18 @@ export function priceFacts(slots: Slots, ports: AnswerPorts, hours: number | nul
     ...pricesOf(mention, slots, ports),
     ...(hours === null ? {} : { hours }),
   }));
+}
+
+/** Null where nothing in the region has a price. The recommended type may cost more: its host keeps the card fed. */
+export function lowestOffer({ bests, region }: Recommendation, ports: AnswerPorts): LowestFacts | null {
+  const { catalog } = ports;
+  const holding = bests.filter(({ neededGiB, usableGiB }) => neededGiB <= usableGiB);
+  const offers = holding.flatMap((fit) => {
+    const card = catalog.gpus.find(({ label }) => label === fit.gpu);
+    const rows = card === undefined ? [] : catalog.proposable(card.name, fit.gpus);
+    return rows.flatMap((row) => offersOf(row, [region], ports)).map((offer) => ({ fit, offer }));
+  });
+  return offers.toSorted((left, right) => left.offer.amountPerHour - right.offer.amountPerHour)[0] ?? null;
 }
 
 function pricesOf(mention: GpuMention, slots: Slots, ports: AnswerPorts): PriceFacts {

@@ -57,3 +57,13 @@ test.each([
   expect(verdictOf(reply)).toBe(verdict);
   expect(JSON.stringify(reply.blocks)).toContain('Another process sits on the card');
 });
+
+test.each([
+  ['unet 256x256 batch 8，最多5块一小时', '有更便宜的吗', 'ecs.gn7i-c8g1.2xlarge', '¥9.53'],
+  ['unet 256x256 batch 8, no budget limit', 'anything cheaper?', 'ecs.gn7i-c8g1.2xlarge', '¥9.53'],
+])('%s → %s: the lowest price there is, with its host', (asked, question, type, price) => {
+  const verdict = verdictOf(lastReply(asked, question));
+  expect(verdict).toContain(type);
+  expect(verdict).toContain(price);
+  expect(verdict).toMatch(/8 (?:vCPU|核)/);
+});
