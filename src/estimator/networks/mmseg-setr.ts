@@ -96,7 +96,7 @@ function setrSegmentor(run: Run): Segmentor {
       details: { architecture: 'setr', known: Object.keys(VITS) },
     });
   const [width, layers, heads] = variant;
-  const side = w.imageHeight === 768 && w.imageWidth === 768 ? 768 : 512;
+  const side = optionNumber(spec, 'positionSize', w.imageHeight === 768 && w.imageWidth === 768 ? 768 : 512);
   const options = {
     ...{ width, layers, heads, patch: 16, imageHeight: side, imageWidth: side, dropPathRate: 0, finalNorm: false },
     outIndices: kind === 'mla' ? [5, 11, 17, 23] : [9, 14, 19, 23],
