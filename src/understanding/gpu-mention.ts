@@ -14,7 +14,7 @@ const INSTANCE =
 const FAMILY = /\b(?:ecs\.)?((?:ebm|scc|hf|[scv])?gn\d[a-z]{0,3}(?:-(?:vws|tee|tdx))?)(?:-[a-z0-9]{1,6})?\b/g;
 /** Cards of no table, held as typed. */
 const UNKNOWN_CARD =
-  /\b(?:(?:nvidia )?(?:geforce )?(?:rtx|gtx|quadro|tesla|titan|radeon(?: rx)?|instinct|ascend|mlu|mx) ?-?[a-z]?\d{2,4}[a-z]?(?:[\s-]?(?:ti|super|xt|xtx|max-?q|ada))?|(?:10[5-8]0|16[5-6]0|20[6-8]0|30[5-9]0|40[5-9]0|50[5-9]0) ?(?:ti|super|m)?(?![\d%]))\b|\b(?:mi\d{2,3}x?|mx\d{3}|gtx ?titan ?x?|rx ?\d{4}(?: ?xtx?)?|(?:apple )?m[1-5] (?:pro|max|ultra)|apple m[1-5])\b|(?:昇腾|寒武纪|海光|摩尔线程|天数智芯|壁仞) ?[a-z]{0,4}\d{0,4}[a-z]?/g;
+  /\b(?:(?:nvidia )?(?:geforce )?(?:rtx|gtx|quadro|tesla|titan|radeon(?: rx)?|instinct|ascend|mlu|mx) ?-?[a-z]?\d{2,4}[a-z]?(?:[\s-]?(?:ti|super|xt|xtx|max-?q|ada))?|(?:10[5-8]0|16[5-6]0|20[6-8]0|30[5-9]0|40[5-9]0|50[5-9]0) ?(?:ti|super|m)?(?![\d%]))\b|\b(?:mi\d{2,3}x?|mx\d{3}|gtx ?titan ?x?|rx ?\d{4}(?: ?xtx?)?|(?:apple )?m[1-5] (?:pro|max|ultra)|apple m[1-5]|(?:nvidia )?jetson(?:[ -](?:orin|xavier|agx|nano|nx|thor|tx\d|super))*|(?:intel )?arc [ab]\d{3}|tpu(?: ?v?\d[a-z]?)?|dgx spark|gb10)\b|(?:昇腾|寒武纪|海光|摩尔线程|天数智芯|壁仞) ?[a-z]{0,4}\d{0,4}[a-z]?/g;
 const SUFFIX = /^[\s-]?(?:super|ti|xtx?|ada)(?![a-z0-9])/;
 const MEMORY_AFTER =
   /^s?(?:[\s-]*(?:sxm\d?|pcie|laptop|notebook|mobile|max-?q|笔记本|移动版|显卡|卡))?[\s\-(/:@]*(?:(?:is|has|with|是|有|带)\s*)?(?:显存)?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib|gigs?)(?![a-wyz0-9]|x(?!\d))(?!\s*(?:of )?(?:ram|内存|system|host))/;

@@ -13,6 +13,11 @@ type Row = readonly [text: string, want: Slots];
 
 describe('image size', () => {
   it.each<Row>([
+    ['deeplabv3 r50 torchvision 520 batch 16', { imageHeight: 520, imageWidth: 520 }],
+    [
+      'I have two 3090s with nvlink, want to train smp.Unet efficientnet-b7 at 1024, batch?',
+      { imageHeight: 1024, imageWidth: 1024 },
+    ],
     ['unet 512x1024', { imageHeight: 512, imageWidth: 1024 }],
     ['crop_size=(1024, 2048)', { imageHeight: 1024, imageWidth: 2048 }],
     ['h=512 w=1024', { imageHeight: 512, imageWidth: 1024 }],
@@ -193,6 +198,10 @@ describe('budget', () => {
 
 describe('cards and their number', () => {
   it.each<Row>([
+    ['LR 怎么改，我从 4卡x4 换成单卡x4', { gpus: 1, batchSize: 16, batchScope: 'total' }],
+    ['jetson agx orin 能训unet吗', { gpu: { name: 'jetson agx orin' } }],
+    ['segformer b4 at 1024 with 24GB', { gpu: { memoryGiB: 24 } }],
+    ["unet 512 batch 4, I've 24GB", { gpu: { memoryGiB: 24 } }],
     ['A10够吗', { gpu: { name: 'A10' } }],
     [
       '2×A10 or 1×A100 哪个',
@@ -261,6 +270,18 @@ describe('cards and their number', () => {
 
 describe('how it is trained', () => {
   it.each<Row>([
+    ['8w iter', { iterations: 80_000 }],
+    ['训16w步', { iterations: 160_000 }],
+    ['开checkpoint', { gradientCheckpointing: true }],
+    ['关掉 checkpoint', { gradientCheckpointing: false }],
+    ['with checkpoints', { gradientCheckpointing: true }],
+    ['从checkpoint恢复', {}],
+    ['全部都训', { frozenBackbone: false }],
+    ['unfreeze the backbone', { frozenBackbone: false }],
+    ['full fine-tuning', { frozenBackbone: false }],
+    ['no spot please', { chargeType: 'PostPaid' }],
+    ['别用抢占式', { chargeType: 'PostPaid' }],
+    ['用抢占式', { chargeType: 'Spot' }],
     ['UNet(base_channels=32)', { baseChannels: 32 }],
     ['unet 从 32 通道开始，单通道输入', { baseChannels: 32, inputChannels: 1 }],
     ['unet, 6 classes, RGB+NIR', { inputChannels: 4, numClasses: 6 }],

@@ -194,7 +194,9 @@ const ASIDES: ReadonlySet<Intent> = new Set(['undo', 'help', 'reset', 'greeting'
 function implied(evidence: Evidence): Intent {
   const { said, context } = evidence;
   const served = context.lastIntent !== null && !ASIDES.has(context.lastIntent) ? context.lastIntent : null;
-  if (served !== null && !evidence.startsAfresh) return served;
+  // a whole run after a question about prices is a question of its own
+  const priced = served === 'price' && said.model !== undefined;
+  if (served !== null && !evidence.startsAfresh && !priced) return served;
   const card = said.gpu !== undefined && !Array.isArray(said.gpu);
   return card && said.model !== undefined ? 'fits' : 'size';
 }

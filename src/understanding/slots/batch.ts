@@ -262,6 +262,14 @@ function readRule(
   });
 }
 
+/** "从 4卡x4 换成单卡": the setup that is left says what total is to be kept. */
+function setupLeft(reading: Reading, setups: readonly Candidate<Batch>[]): Candidate<Batch> | null {
+  const left = setups.find(({ start }) => /(?:从|由|from) ?$/.test(before(reading.text, start, 6)));
+  return left !== undefined && /^[^,;.\n]{0,6}(?:换|改|变|到|迁|to|->)/.test(after(reading.text, left.end, 16))
+    ? left
+    : null;
+}
+
 /** Batch size and its scope; of several the wanted one. */
 export function readBatch(reading: Reading): Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'> {
   const told = NEEDS_EACH.test(reading.rest) ? take(reading, CARDS_EACH) : [];
@@ -275,7 +283,7 @@ export function readBatch(reading: Reading): Pick<Slots, 'batchSize' | 'batchSco
     return { value: { size, scope: 'per_gpu', gpus }, rank: 6, start: found.start, end: found.end };
   });
   const candidates = [...times, ...swapped, ...RULES.flatMap((rule) => readRule(reading, rule))];
-  const best = choose(reading, candidates);
+  const best = choose(reading, candidates) ?? setupLeft(reading, times);
   const corrected = scopeSaid(reading.text);
   if (best === null) return corrected === undefined ? {} : { batchScope: corrected };
   const { size, gpus, inherits } = best.value;

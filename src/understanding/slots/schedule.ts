@@ -10,7 +10,7 @@ const DAY = words('day');
 const FINISH = '(?:跑完|训完|训练完|练完|搞定|出结果|完成|跑得完|训得完|结束|done|finish(?:ed)?|complete(?:d)?)';
 
 const ITERATIONS =
-  /(?<![\d.])(\d{1,7}(?:\.\d)?) ?(k|m)? ?(?:次|个)? ?(?:iter(?:ation)?s?|steps?|步|迭代|it\b)(?![a-z/])|\b(?:max_?iters?|max_?steps|num_?iters|iters|total_?iters|iterations|max_epochs_iters)["']? ?[=:] ?(\d{1,7})|(?<![\d.])(\d{2,3})(k) ?(?:schedule|sched)/g;
+  /(?<![\d.])(\d{1,7}(?:\.\d)?) ?(k|m|w)? ?(?:次|个)? ?(?:iter(?:ation)?s?|steps?|步|迭代|it\b)(?![a-z/])|\b(?:max_?iters?|max_?steps|num_?iters|iters|total_?iters|iterations|max_epochs_iters)["']? ?[=:] ?(\d{1,7})|(?<![\d.])(\d{2,3})(k) ?(?:schedule|sched)/g;
 const EPOCHS =
   /(?<![\d.=])(\d{1,5}) ?(?:个)? ?(?:epochs?(?! ?[=:])|eps?\b|轮|代(?!码))|\b(?:max_?epochs?|num_?(?:train_)?epochs?|epochs?)["']? ?(?:[=:]|是|为)? ?(\d{1,5})(?![\d.])|--epochs[= ](\d{1,5})/g;
 const IMAGES =
@@ -97,13 +97,13 @@ function isLength(reading: Reading, { start }: Found): boolean {
   return !ORDINAL.test(before(reading.text, start, 10));
 }
 
+/** w: 万. */
+const UNITS: Readonly<Record<string, number>> = { k: 1_000, w: 10_000, m: 1_000_000 };
+
 function countOf({ groups }: Found): number | null {
-  const [number, unit] = [
-    groups.find((group) => /^\d/.test(group)),
-    groups.find((group) => group === 'k' || group === 'm'),
-  ];
+  const [number, unit] = [groups.find((group) => /^\d/.test(group)), groups.find((group) => /^[kmw]$/.test(group))];
   if (number === undefined) return null;
-  return Math.round(Number(number.replaceAll(',', '')) * (unit === 'k' ? 1000 : unit === 'm' ? 1_000_000 : 1));
+  return Math.round(Number(number.replaceAll(',', '')) * (unit === undefined ? 1 : (UNITS[unit] ?? 1)));
 }
 
 function readDeadline(reading: Reading): number | null {
