@@ -5,6 +5,7 @@ import { slotChoices, slotsText } from './choices.ts';
 import type { Facts, Problem } from './facts.ts';
 import type { Words } from './messages/index.ts';
 import type { Block, Choice } from './reply.ts';
+import { priceBlocks } from './short-answers.ts';
 
 export interface Part {
   readonly blocks: readonly Block[];
@@ -24,6 +25,9 @@ export function question(
   const text = intent === 'oom_report' && action.attempt === 1 ? words.advice.oom.ask(plain) : plain;
   const choices = slotChoices(action.slot, action.attempt, words);
   const estimate = facts.recommendation?.estimate;
+  if (facts.prices !== undefined) {
+    return { blocks: [...priceBlocks(facts.prices, words), paragraph(text)], choices };
+  }
   if (action.slot !== 'budget' || estimate === undefined) return { blocks: [verdict(text)], choices };
   return { blocks: [verdict(needText(estimate, words)), ...cheapest(facts, words), paragraph(text)], choices };
 }

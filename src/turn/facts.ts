@@ -90,7 +90,9 @@ function questionFacts(
 ): Facts {
   if (action.slot === 'budget') return recommendationFacts(state, ports);
   if (state.slots.model !== undefined) workloadFromSlots(state.slots, ports.catalog);
-  return {};
+  // cards beside each other: what they cost is known before the network is
+  const comparesCards = action.slot === 'model' && state.intent === 'compare' && namedGpus(state.slots).length > 1;
+  return comparesCards ? { prices: priceFacts(state.slots, ports) } : {};
 }
 
 interface Asked {

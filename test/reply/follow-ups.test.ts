@@ -67,3 +67,18 @@ test.each([
   expect(verdict).toContain(price);
   expect(verdict).toMatch(/8 (?:vCPU|核)/);
 });
+
+test.each([
+  ["what's the difference between gn7i and gn7e?", 'gn7i: from ¥9.53/h', 'gn7e: from ¥34.74/h', /Which model/],
+  ['A10 和 V100 哪个好', 'A10 ¥9.53/时 起', 'V100 ¥', /训什么模型/],
+])('%s: what is known before the network is, and the question', (asked, one, other, question) => {
+  const { kind, fallback } = lastReply(asked);
+  expect(kind).toBe('question');
+  expect(fallback).toContain(one);
+  expect(fallback).toContain(other);
+  expect(fallback).toMatch(question);
+});
+
+test('a run after a question about prices is answered as a run', () => {
+  expect(verdictOf(lastReply('how much is an A10', 'segformer b2 512 bs 8 on the A10'))).toMatch(/fits on A10/);
+});
