@@ -80,7 +80,10 @@ export function createPriceBook(table: PriceTable, options: PriceBookOptions = {
   for (const row of options.live ?? []) put(fromRow(row));
   const verified = new Set(table.head.subscription.verifiedFor);
   const closing = new Set(table.head.closing?.regions);
-  const regions = new Set([...byType.values()].flatMap((quotes) => [...quotes.keys()]));
+  const regions = [...new Set([...byType.values()].flatMap((quotes) => [...quotes.keys()]))].sort();
+  const sold = new Map(
+    [...byType].map(([type, quotes]) => [type, [...quotes.keys()].filter((region) => !closing.has(region)).sort()]),
+  );
   return Object.freeze({
     origin: options.origin ?? 'snapshot',
     fellBack: options.fellBack ?? false,
@@ -91,9 +94,8 @@ export function createPriceBook(table: PriceTable, options: PriceBookOptions = {
       if (quote === undefined || stock === undefined) return quote;
       return { ...quote, zonesWithStock: stock.get(instanceType) ?? [] };
     },
-    regionsOf: (instanceType: string) =>
-      [...(byType.get(instanceType)?.keys() ?? [])].filter((region) => !closing.has(region)).sort(),
-    regions: () => [...regions].sort(),
+    regionsOf: (instanceType: string) => sold.get(instanceType) ?? [],
+    regions: () => regions,
     subscriptionVerified: (instanceType: string) => verified.has(instanceType),
   });
 }
