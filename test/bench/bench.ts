@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setFlagsFromString } from 'node:v8';
 
+import { z } from 'zod';
+
 import { loadCatalog } from '../../catalog/index.ts';
 import { createPriceBook } from '../../catalog/price-book.ts';
 import { recommend } from '../../src/advice/recommend.ts';
@@ -26,6 +28,8 @@ setFlagsFromString('--no-allocation-site-pretenuring');
 const program = join(dirname(dirname(import.meta.dirname)), 'src', 'main.js');
 const MIB = 1024 ** 2;
 const catalog = loadCatalog();
+
+const Transcript = z.object({ turns: z.array(z.object({ user: z.string() })) });
 
 interface Sample {
   readonly p50: number;
@@ -99,6 +103,13 @@ function benchAdvice(workload: Workload, model: string, ports: AdvicePorts): voi
   );
 }
 
+/** What people say in the conversations of the suite, pasted logs and code among it. */
+function transcribedMessages(): readonly string[] {
+  const folder = join(import.meta.dirname, '../../..', 'test/conversations');
+  const lines = readFileSync(join(folder, 'transcripts.jsonl'), 'utf8').trim().split('\n');
+  return lines.flatMap((line) => Transcript.parse(JSON.parse(line)).turns.map(({ user }) => user));
+}
+
 function benchPure(): void {
   for (const [model, aim] of [
     ['deeplabv3+ resnet101', '0.5 ms'],
@@ -125,9 +136,10 @@ function benchPure(): void {
   const ports = { ...advice, prices: () => prices, region: 'cn-hangzhou' };
   const context = { held: {}, asked: null, answered: false, lastIntent: null, locale: 'zh' } as const;
   const text = '我想训 deeplabv3+ resnet50，512x1024，每卡2张，19类，预算 15 元/小时';
+  const messages = transcribedMessages();
   show(
-    'understanding one message',
-    measure(2_000, () => understand(text, context, catalog)),
+    `understanding one message, of ${messages.length} transcribed`,
+    measure(messages.length * 4, (round) => understand(messages[round % messages.length] ?? text, context, catalog)),
     '0.3 ms, p99 2 ms',
   );
   const answer = (round: number) =>
