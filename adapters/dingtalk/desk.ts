@@ -2,6 +2,7 @@ import type { IncomingMessage } from '../../src/message.ts';
 import type { Reply } from '../../src/reply/reply.ts';
 import type { AdapterContext } from '../adapter.ts';
 import { createOrder } from '../in-order.ts';
+import { createNotices } from '../notices.ts';
 import { chosenSay, isNumber, offered } from '../numbered-choices.ts';
 import type { Seal } from '../seal.ts';
 import type { Parcel } from './deliver.ts';
@@ -33,6 +34,7 @@ export interface Desk {
 export function createDesk({ context, seal, send, keepMs }: DeskOptions): Desk {
   const { store, logger, metrics, now } = context;
   const inOrder = createOrder();
+  const mayTell = createNotices(now);
   const keyOf = (conversationId: string): string => `dingtalk/choices/${conversationId}`;
 
   /** A courtesy without the inbox, once per message: that it failed is only noted. */
@@ -60,7 +62,7 @@ export function createDesk({ context, seal, send, keepMs }: DeskOptions): Desk {
     if (robot.text === undefined) return tellOnce(robot, 'textOnly');
     const message = await incoming(robot, robot.text);
     const outcome = await context.accept({ address: robot.address, message });
-    if (outcome === 'overloaded') await tellOnce(robot, 'overloaded');
+    if (outcome === 'overloaded' && mayTell(robot.userId)) await tellOnce(robot, 'overloaded');
   };
 
   return {

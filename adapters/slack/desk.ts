@@ -1,5 +1,6 @@
 import type { webApi } from '@slack/bolt';
 import type { AcceptOutcome, AdapterContext, SurfaceTexts } from '../adapter.ts';
+import { createNotices } from '../notices.ts';
 import type { Seal } from '../seal.ts';
 import { clip } from '../text.ts';
 import { escapeText } from './limits.ts';
@@ -24,12 +25,14 @@ export class Desk {
   readonly seal: Seal;
   readonly resolveThread: DeskOptions['resolveThread'];
   readonly #workspaces: Workspaces;
+  readonly #mayTell: ReturnType<typeof createNotices>;
 
   constructor({ context, seal, workspaces, resolveThread }: DeskOptions) {
     this.context = context;
     this.seal = seal;
     this.resolveThread = resolveThread;
     this.#workspaces = workspaces;
+    this.#mayTell = createNotices(context.now);
   }
 
   /** Our bot user where one token serves one workspace; else the event names it. */
@@ -51,7 +54,7 @@ export class Desk {
 
   /** Hands over; an overloaded inbox is told to the asker. */
   async say(client: Client, said: Said): Promise<void> {
-    if ((await this.hand(said)) !== 'overloaded') return;
+    if ((await this.hand(said)) !== 'overloaded' || !this.#mayTell(userIdOf(said.address))) return;
     void this.tell(client, said.address, ({ overloaded }) => overloaded);
   }
 
