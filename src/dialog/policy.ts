@@ -73,8 +73,11 @@ function followUpAction(before: DialogState, state: DialogState, { command }: Un
 }
 
 /** Asked for a budget, the person goes on with something else: the answer needs none, so it comes without. */
-function passesOverBudget(before: DialogState, slot: SlotName, { slots, changes }: Understanding): boolean {
-  return slot === 'budget' && before.asked === 'budget' && (Object.keys(slots).length > 0 || changes.length > 0);
+function passesOverBudget(before: DialogState, slot: SlotName, { slots, changes, command }: Understanding): boolean {
+  const goesOn = Object.keys(slots).length > 0 || changes.length > 0;
+  // the question came with the figures, so what follows may be about them; "why" is about the question
+  const aboutFigures = command !== null && command !== 'explain';
+  return slot === 'budget' && before.asked === 'budget' && (goesOn || aboutFigures);
 }
 
 /** An aside is answered as what it is, although another intent goes on being served. */
@@ -154,7 +157,7 @@ function afterAnswer(
     if (missing !== null) return { ...state, asked: missing, attempts: 1 };
   }
   const claim = isOnlyBelief(understanding);
-  const aside = intent === 'price' || claim;
+  const aside = claim || (intent === 'price' && namedGpus(state.slots).length > 0);
   const open = state.choice !== undefined || (before.asked !== null && !isFilled(state.slots, before.asked));
   if (aside && before.asked !== null && open) {
     return { ...state, asked: before.asked, attempts: before.attempts };

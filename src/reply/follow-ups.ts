@@ -85,7 +85,7 @@ export function cheaperBlocks(lowest: LowestFacts | undefined, words: Words): re
   if (lowest === undefined) return [{ kind: 'verdict', level: 'main', text: cost.none }];
   const { fit, offer } = lowest;
   const amount = priceText({ amount: offer.amountPerHour, currency: offer.currency }, words);
-  const machine = `${amount}, ${price.host(offer.vcpu, offer.hostMemoryGiB)}`;
+  const machine = `${amount}${price.host(offer.vcpu, offer.hostMemoryGiB)}`;
   const text = verdict.take(offer.instanceType, gpuText(fit), machine);
   const changes = fit.changes.length === 0 ? '' : verdict.withChanges(changesText(fit.changes, words));
   return [

@@ -121,7 +121,8 @@ export function modelBlocks(models: readonly ModelFigure[], words: Words): reado
 export function measuredBlocks(comparisons: readonly Comparison[], words: Words): readonly Block[] {
   const text = words.answer.measured;
   const [first, ...rest] = comparisons.map((one) => comparisonText(one, words));
-  if (first === undefined) return [{ kind: 'verdict', level: 'main', text: text.needsAnswer }];
+  // a time is all that may be missing from the estimate: it needs a card
+  if (first === undefined) return [{ kind: 'verdict', level: 'main', text: text.needsCard }];
   const reasons = [...new Set(comparisons.flatMap(({ reasons: likely }) => likely))].map(
     (id) => words.tips.reasons[id],
   );
@@ -140,6 +141,7 @@ function verdictText(comparisons: readonly Comparison[], words: Words): string {
   const text = words.answer.measured;
   const off = comparisons.find(({ verdict }) => verdict !== 'as-estimated');
   if (off === undefined) return text.within;
+  if (off.kind === 'time') return off.verdict === 'higher' ? text.slower : text.faster;
   return off.verdict === 'higher' ? text.above : text.below;
 }
 

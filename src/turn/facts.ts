@@ -111,9 +111,11 @@ function answerFacts(before: DialogState, asked: Asked, ports: AnswerPorts): Fac
 
 function factsWithoutWorkload(before: DialogState, { turn, intent }: Asked, ports: AnswerPorts): Facts | null {
   const { slots } = turn.state;
+  const { compare } = turn.understanding;
   if (intent === 'price' && namedGpus(slots).length > 0 && !asksRunCost(turn))
     return { prices: priceFacts(slots, ports, turn.understanding.pricedHours) };
-  if (intent === 'compare' && namedGpus(slots).length < 2 && turn.understanding.compare.length > 1) {
+  // names beside fewer than two cards in the message are those of networks, whichever cards are held
+  if (intent === 'compare' && namedGpus(turn.understanding.slots).length < 2 && compare.length > 1) {
     return { models: modelFigures(turn, ports) };
   }
   const recipe = intent === 'translate' ? recipeFacts(slots, turn.understanding.recipe ?? before.slots) : null;

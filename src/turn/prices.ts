@@ -33,7 +33,7 @@ function pricesOf(mention: GpuMention, slots: Slots, ports: AnswerPorts): PriceF
   const wanted = counted.length > 0 ? counted : rows;
   const region = slots.region ?? ports.region;
   const here = wanted.flatMap((row) => offersOf(row, [region], ports));
-  const offers = here.length > 0 ? here : wanted.flatMap((row) => offersElsewhere(row, region, ports));
+  const offers = here.length > 0 ? here : offersElsewhere(wanted, region, ports);
   return {
     card: cardName(mention),
     offers: offers.sort((left, right) => perGpu(left) - perGpu(right) || left.amountPerHour - right.amountPerHour),
@@ -48,11 +48,11 @@ function cardName({ name, instance, family, memoryGiB }: GpuMention): string {
 }
 
 /** In the same country where it is sold there, else anywhere: prices of two currencies are not compared. */
-function offersElsewhere(row: InstanceRow, region: string, ports: AnswerPorts): readonly PriceOffer[] {
-  const regions = ports.prices().regionsOf(row.instanceType);
+function offersElsewhere(rows: readonly InstanceRow[], region: string, ports: AnswerPorts): PriceOffer[] {
+  const offers = rows.flatMap((row) => offersOf(row, ports.prices().regionsOf(row.instanceType), ports));
   const country = `${region.split('-')[0]}-`;
-  const near = regions.filter((one) => one.startsWith(country));
-  return offersOf(row, near.length > 0 ? near : regions, ports);
+  const near = offers.filter((offer) => offer.region.startsWith(country));
+  return near.length > 0 ? near : offers;
 }
 
 /** In hundredths: lists round each type's price, and a tenth of a cent must not put two cards before one. */

@@ -9,6 +9,7 @@ import { understand } from '../understanding/understand.ts';
 import type { SlotName, Understanding, UnderstandingContext } from '../understanding/understanding.ts';
 import { gatherFacts } from './facts.ts';
 import type { AnswerPorts } from './ports.ts';
+import { withTakenDefaults } from './taken-defaults.ts';
 
 export interface DecidedTurn {
   readonly state: DialogState;
@@ -23,7 +24,7 @@ export interface DecidedTurn {
 /** Understand → decide → compute. Pure: the caller stores the state. */
 export function decideTurn(before: DialogState, text: string, ports: AnswerPorts): DecidedTurn {
   const understanding = understand(text, heardIn(before), ports.catalog);
-  const turn = takeTurn(before, understanding);
+  const turn = takeTurn(withTakenDefaults(before, understanding.changes, ports.catalog), understanding);
   const facts = gatherFacts(before, turn, ports);
   const state = afterFacts(before, turn.state, facts);
   const isEstimate = turn.action.kind === 'Answer' && facts.recommendation !== undefined && facts.problem === undefined;

@@ -65,7 +65,8 @@ test.each([
   const verdict = verdictOf(lastReply(asked, question));
   expect(verdict).toContain(type);
   expect(verdict).toContain(price);
-  expect(verdict).toMatch(/8 (?:vCPU|核)/);
+  // the host follows the price after one comma
+  expect(verdict).toMatch(/\/(?:h|时)(?:, 8 vCPU|，8 核)/);
 });
 
 test.each([

@@ -109,6 +109,45 @@ describe('questions in between', () => {
   });
 });
 
+describe('asked for a budget, the person asks back', () => {
+  test.each([
+    ['zh', '多少钱', /推荐 ecs\.gn7i/],
+    ['zh', '包月多少钱', /包月/],
+    ['zh', '要跑多久', /^A10：每步/],
+    ['zh', '怎么省显存', /省 [\d.]+ GiB/],
+    ['zh', '有更便宜的吗', /^时价最低又放得下的，推荐 ecs\.gn7i-c8g1\.2xlarge/],
+    ['en', 'how much does it cost', /take ecs\.gn7i/],
+    ['en', 'order command', /RunInstances/],
+  ] as const)('%s: %s', (locale, text, answer) => {
+    const { reply, state } = talk(locale, 'segformer b2 512 batch 8', text);
+    expect(reply).toMatch(answer);
+    expect(state).toMatchObject({ asked: null, answered: true });
+  });
+});
+
+describe('networks beside each other', () => {
+  test('are compared whichever cards were compared before', () => {
+    const { reply } = talk('zh', 'segformer b5 512 batch 4', 'A10 和 V100 哪个好', 'unet 和 segformer b2 哪个省');
+    expect(reply.split('\n')[0]).toMatch(/unet/);
+    expect(reply.split('\n')[0]).toMatch(/segformer b2/);
+  });
+});
+
+describe('a measured time', () => {
+  const run = 'unet 512 batch 8，预算不限';
+
+  test('below the range is faster, not smaller', () => {
+    const { reply } = talk('zh', run, '0.01 s/iter');
+    expect(reply).toContain('比估算快');
+    expect(reply).not.toContain('batch 还能');
+    expect(talk('zh', run, '9 s/iter').reply).toContain('比估算慢');
+  });
+
+  test('on a card without a name asks for the card', () => {
+    expect(talk('zh', run, '24G 的卡够吗', '0.31 s/iter').reply).toMatch(/^在哪张卡上/);
+  });
+});
+
 describe('recipes of others', () => {
   test.each([
     ['官方 segformer 是 8 卡 bs 2，我们只有 4 卡，想保持总 batch，每卡要开几', '总 batch 16（每卡 2 × 8 卡）'],

@@ -108,6 +108,13 @@ describe('prices', () => {
     expect(priceFacts({ gpu: { instance: 'ecs.gn7i-c16g1.4xlarge' } }, answerPorts)[0]?.offers).toHaveLength(1);
   });
 
+  test('elsewhere in the country before abroad: prices of two currencies are not compared', () => {
+    const [l20] = priceFacts({ gpu: { name: 'L20' } }, answerPorts);
+    expect(l20?.offers.length).toBeGreaterThan(0);
+    expect(l20?.offers.every(({ region, currency }) => region.startsWith('cn-') && currency === 'CNY')).toBe(true);
+    expect(l20?.notIn).toBe('cn-hangzhou');
+  });
+
   test('of a number of GPUs; none where nothing is public', () => {
     const [eight] = priceFacts({ gpu: { name: 'A10' }, gpus: 8 }, answerPorts);
     expect(eight?.offers.every(({ gpus }) => gpus === 8)).toBe(true);

@@ -1,4 +1,4 @@
-/** What a person can press or order, and what a press says. */
+/** What a person can press, order or tell back, and what a press says. */
 export const enActions = {
   /** Comments and placeholders of an order that is not ready until a person has filled it in. */
   order: {
@@ -47,6 +47,25 @@ export const enActions = {
     size: (side: number) => `${side}x${side}`,
     budgetHour: (amount: number) => `budget ${amount} CNY per hour`,
     budgetMonth: (amount: number) => `budget ${amount} CNY per month`,
+  },
+
+  measured: {
+    verdict: (what: string, measured: string, estimated: string, difference: string) =>
+      `${what}: measured ${measured}, estimated ${estimated} (${difference})`,
+    device: 'nvidia-smi',
+    allocated: 'max_memory_allocated',
+    time: 'time per step',
+    within: 'Within the stated uncertainty.',
+    above: 'More than estimated.',
+    below: 'Less than estimated: it leaves room for a larger batch.',
+    slower: 'Slower than estimated.',
+    faster: 'Faster than estimated.',
+    causes: 'Usual causes',
+    kept: 'Kept for the comparison list, without your name.',
+    smiIsMore:
+      'nvidia-smi also counts the CUDA context and memory that PyTorch holds in reserve; compare max_memory_allocated() for the true need.',
+    needsAnswer: 'Which run was that? Tell me model, image size and batch, and I set the figure beside an estimate.',
+    needsCard: 'On which card was that? Say both ("2080 Ti, 0.31 s/iter"), and I set it beside the estimate.',
   },
 };
 

@@ -278,22 +278,6 @@ export const en = {
       'Accumulation does not enlarge the batch that BatchNorm sees: below 4 per GPU use SyncBN or frozen statistics.',
   },
 
-  measured: {
-    verdict: (what: string, measured: string, estimated: string, difference: string) =>
-      `${what}: measured ${measured}, estimated ${estimated} (${difference})`,
-    device: 'nvidia-smi',
-    allocated: 'max_memory_allocated',
-    time: 'time per step',
-    within: 'Within the stated uncertainty.',
-    above: 'More than estimated.',
-    below: 'Less than estimated: it leaves room for a larger batch.',
-    causes: 'Usual causes',
-    kept: 'Kept for the comparison list, without your name.',
-    smiIsMore:
-      'nvidia-smi also counts the CUDA context and memory that PyTorch holds in reserve; compare max_memory_allocated() for the true need.',
-    needsAnswer: 'Which run was that? Tell me model, image size and batch, and I set the figure beside an estimate.',
-  },
-
   ...enActions,
 };
 

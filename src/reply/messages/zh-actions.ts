@@ -47,4 +47,21 @@ export const zhActions: ActionMessages = {
     budgetHour: (amount) => `预算 ${amount} 元/小时`,
     budgetMonth: (amount) => `预算 ${amount} 元/月`,
   },
+
+  measured: {
+    verdict: (what, measured, estimated, difference) => `${what}：实测 ${measured}，估算 ${estimated}（${difference}）`,
+    device: 'nvidia-smi',
+    allocated: 'max_memory_allocated',
+    time: '每步耗时',
+    within: '在误差范围内。',
+    above: '比估算多。',
+    below: '比估算少，batch 还能往上加。',
+    slower: '比估算慢。',
+    faster: '比估算快。',
+    causes: '常见原因',
+    kept: '已记下来供核对，不记是谁。',
+    smiIsMore: 'nvidia-smi 里还有 CUDA 上下文和 PyTorch 预留的缓存；真实需要看 max_memory_allocated()。',
+    needsAnswer: '这是哪次训练的数？告诉我模型、图多大、batch 多少，我拿估算来比。',
+    needsCard: '在哪张卡上测的？跟卡名一起说一遍，比如"2080ti 0.31 s/iter"，我拿估算来比。',
+  },
 };

@@ -251,19 +251,5 @@ export const zh: AnswerMessages = {
     batchNorm: '梯度累积不会让 BatchNorm 看到更大的 batch：每卡不到 4 张就用 SyncBN 或者冻结统计量。',
   },
 
-  measured: {
-    verdict: (what, measured, estimated, difference) => `${what}：实测 ${measured}，估算 ${estimated}（${difference}）`,
-    device: 'nvidia-smi',
-    allocated: 'max_memory_allocated',
-    time: '每步耗时',
-    within: '在误差范围内。',
-    above: '比估算多。',
-    below: '比估算少，batch 还能往上加。',
-    causes: '常见原因',
-    kept: '已记下来供核对，不记是谁。',
-    smiIsMore: 'nvidia-smi 里还有 CUDA 上下文和 PyTorch 预留的缓存；真实需要看 max_memory_allocated()。',
-    needsAnswer: '这是哪次训练的数？告诉我模型、图多大、batch 多少，我拿估算来比。',
-  },
-
   ...zhActions,
 };
