@@ -32,6 +32,11 @@ const TRAILING_MEMORY = [2, 3, 1].map((digits) => new RegExp(`^(.+?)(\\d{${digit
 const matchesMemory = (row: GpuRow, memoryGiB: number): boolean =>
   Math.abs(row.nominalMemoryGB - memoryGiB) <= MEMORY_TOLERANCE * row.nominalMemoryGB;
 
+/** "RTX 3060 12GB" → "RTX 3060": what a version with another memory is called. */
+export function withoutMemory(label: string): string {
+  return label.replace(/ \d+GB$/, '');
+}
+
 /** The desktop row with the notebook part's memory; its speed is not known, so those figures are dropped. */
 function laptopRow(row: GpuRow, memoryGiB: number | undefined): GpuRow | undefined {
   const sizes = (row.laptopVariants ?? []).flatMap((variant) => (variant.memoryGB === null ? [] : [variant.memoryGB]));
@@ -43,7 +48,7 @@ function laptopRow(row: GpuRow, memoryGiB: number | undefined): GpuRow | undefin
   const share = row.usableMiB === null ? USABLE_SHARE : row.usableMiB / (row.nominalMemoryGB * 1024);
   const usableMiB = Math.floor(nominalMemoryGB * 1024 * Math.min(1, share));
   const unknown = { memoryBandwidthGBps: null, fp32Tflops: null, tf32Tflops: null, fp16TensorTflops: null };
-  return { ...row, ...unknown, label: `${row.label} Laptop`, nominalMemoryGB, usableMiB };
+  return { ...row, ...unknown, label: `${withoutMemory(row.label)} Laptop`, nominalMemoryGB, usableMiB };
 }
 
 /** `2080ti` is also written with RTX or, wrongly, GTX before it. */

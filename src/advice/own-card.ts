@@ -1,4 +1,4 @@
-import { toGpuSpec } from '../../catalog/gpu-names.ts';
+import { toGpuSpec, withoutMemory } from '../../catalog/gpu-names.ts';
 import type { Catalog } from '../../catalog/index.ts';
 import type { GpuRow } from '../../catalog/rows.ts';
 import type { GpuSpec } from '../estimator/estimate-result.ts';
@@ -34,8 +34,11 @@ export function ownCard(catalog: Catalog, own: OwnGpu): Card | undefined {
   }
   if (memoryGiB === undefined) return undefined;
   const sibling = name === undefined ? undefined : rowOf(catalog, name);
-  if (sibling !== undefined)
-    return { spec: { ...toGpuSpec(sibling), usableMiB: usableOf(catalog, memoryGiB) }, timeable: false, row: sibling };
+  if (sibling !== undefined) {
+    const label = `${withoutMemory(sibling.label)} ${memoryGiB}GB`;
+    const spec = { ...toGpuSpec(sibling), name: label, usableMiB: usableOf(catalog, memoryGiB) };
+    return { spec, timeable: false, row: sibling };
+  }
   return memoryCard(catalog, name ?? `${memoryGiB} GB`, memoryGiB);
 }
 

@@ -1,7 +1,7 @@
 import type { Intent, SlotName, Understanding } from '../understanding/understanding.ts';
 import type { DialogAction, DialogState, Turn } from './dialog-state.ts';
 import { isServed, reduceDialog } from './reduce.ts';
-import { isFilled, namedGpus, requiredSlots } from './slots.ts';
+import { isFilled, pricedGpus, requiredSlots } from './slots.ts';
 
 /** Workloads that the estimator has no networks for: no figure is given, whatever else was said. */
 const NOT_ESTIMATED: ReadonlySet<string> = new Set(['inference', 'llm', '3d', 'detection']);
@@ -90,7 +90,7 @@ function intentOfTurn(state: DialogState, { intents }: Understanding): Intent {
 function answersWithoutWorkload(intent: Intent, state: DialogState, understanding: Understanding): boolean {
   switch (intent) {
     case 'price':
-      return namedGpus(state.slots).length > 0;
+      return pricedGpus(state.slots).length > 0;
     case 'oom_report':
       return understanding.artifact !== null || understanding.toldDiagnosis !== null;
     case 'translate':
@@ -157,7 +157,7 @@ function afterAnswer(
     if (missing !== null) return { ...state, asked: missing, attempts: 1 };
   }
   const claim = isOnlyBelief(understanding);
-  const aside = claim || (intent === 'price' && namedGpus(state.slots).length > 0);
+  const aside = claim || (intent === 'price' && pricedGpus(state.slots).length > 0);
   const open = state.choice !== undefined || (before.asked !== null && !isFilled(state.slots, before.asked));
   if (aside && before.asked !== null && open) {
     return { ...state, asked: before.asked, attempts: before.attempts };

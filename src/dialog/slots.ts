@@ -48,6 +48,13 @@ export function namedGpus(slots: Slots): readonly GpuMention[] {
   return isMentionList(slots.gpu) ? slots.gpu : [slots.gpu];
 }
 
+/** Cards whose price is meant: with a run at hand, an own card or a bare memory size asks what the run costs. */
+export function pricedGpus(slots: Slots): readonly GpuMention[] {
+  if (slots.model === undefined) return namedGpus(slots);
+  if (slots.owned === true) return [];
+  return namedGpus(slots).filter(({ name, instance, family }) => (name ?? instance ?? family) !== undefined);
+}
+
 function isMentionList(gpu: GpuMention | readonly GpuMention[]): gpu is readonly GpuMention[] {
   return Array.isArray(gpu);
 }

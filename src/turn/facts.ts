@@ -3,7 +3,7 @@ import { recommend } from '../advice/recommend.ts';
 import type { Fit, Recommendation } from '../advice/recommendation.ts';
 import type { DialogAction, DialogState, Turn } from '../dialog/dialog-state.ts';
 import { isOnlyBelief } from '../dialog/policy.ts';
-import { namedGpus } from '../dialog/slots.ts';
+import { namedGpus, pricedGpus } from '../dialog/slots.ts';
 import { AppError } from '../errors.ts';
 import type { Workload } from '../estimator/workload.ts';
 import type { Facts, Problem } from '../reply/facts.ts';
@@ -112,7 +112,7 @@ function answerFacts(before: DialogState, asked: Asked, ports: AnswerPorts): Fac
 function factsWithoutWorkload(before: DialogState, { turn, intent }: Asked, ports: AnswerPorts): Facts | null {
   const { slots } = turn.state;
   const { compare } = turn.understanding;
-  if (intent === 'price' && namedGpus(slots).length > 0 && !asksRunCost(turn))
+  if (intent === 'price' && pricedGpus(slots).length > 0 && !asksRunCost(turn))
     return { prices: priceFacts(slots, ports, turn.understanding.pricedHours) };
   // names beside fewer than two cards in the message are those of networks, whichever cards are held
   if (intent === 'compare' && namedGpus(turn.understanding.slots).length < 2 && compare.length > 1) {

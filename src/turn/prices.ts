@@ -66,7 +66,10 @@ function instancesOf(mention: GpuMention, catalog: Catalog): readonly InstanceRo
     return row === undefined ? [] : [row];
   }
   if (mention.family !== undefined) return catalog.instances.filter(({ family }) => family === mention.family);
-  if (mention.name === undefined) return [];
+  if (mention.name === undefined) {
+    const sized = catalog.gpus.filter(({ nominalMemoryGB }) => nominalMemoryGB === mention.memoryGiB);
+    return sized.flatMap(({ name }) => catalog.proposable(name));
+  }
   const match = catalog.findGpu(mention.name, mention.memoryGiB);
   const rows = match === undefined ? [] : 'ambiguous' in match ? match.ambiguous : [match];
   return rows.flatMap(({ name }) => catalog.proposable(name));

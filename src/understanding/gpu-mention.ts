@@ -134,7 +134,7 @@ function describe(reading: Reading, card: Named): GpuSpan {
 
 /** 24G 的卡, a 12 GB card, 8GB gpu, 显存只有 8G: a card known by its memory alone. */
 const MEMORY_ONLY =
-  /(?:(?<![\d.x])(\d{1,3}) ?(?:张|块|个|x) ?)?(?<![\d.])(\d{1,3}(?:\.\d{1,2})?) ?-?(?:g|gb|gib|gigs?) ?(?:(?:v?ram|显存|memory|of v?ram) ?)?(?:的)? ?(?:显卡|独显|卡(?!上跑了)|gpus?\b|cards?\b|graphics card)|(?:显存|v?ram) ?(?:只有|就|是|有|为|大小|:|=) ?(?:only )?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib)(?![a-z0-9])|(?:只有|就|我有|手上有|手头有|have|only have|got) ?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib) ?(?:的)? ?(?:显存|v?ram)/g;
+  /(?:(?<![\d.x])(\d{1,3}) ?(?:张|块|个|x) ?)?(?<![\d.])(\d{1,3}(?:\.\d{1,2})?) ?-?(?:g|gb|gib|gigs?) ?(?:(?:v?ram|显存|memory|of v?ram) ?)?(?:的)? ?(?:显卡|独显|卡(?!上跑了)|gpus?\b|cards?\b|graphics card)|(?:显存|v?ram|(?<!每[张块]?)卡|(?:my|our) (?:gpu|card)) ?(?:只有|就|是|有|为|大小|is|has|:|=) ?(?:only )?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib)(?![a-z0-9])|(?:只有|就|我有|手上有|手头有|have|only have|got) ?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib) ?(?:的)? ?(?:显存|v?ram)/g;
 /** "8 x 24GB": cards by their number and memory; sticks of host memory are no cards. */
 const COUNTED_MEMORY =
   /(?<![\d.x])(\d{1,2}) ?x ?(\d{1,3}) ?(?:g|gb|gib)(?![a-z/])(?! ?(?:的)?(?:ddr|ram|内存|host|system))/g;

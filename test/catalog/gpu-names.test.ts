@@ -64,6 +64,7 @@ describe('names as people type them', () => {
   test('a notebook card has its own memory and no figures of speed', () => {
     const match = catalog.findGpu('RTX 3080 Laptop', 16);
     expect(labelOf('RTX 4060 Laptop')).toBe('RTX 4060 Laptop');
+    expect(labelOf('RTX 3060 Laptop')).toBe('RTX 3060 Laptop');
     expect(match === undefined || 'ambiguous' in match ? null : isTimeable(match)).toBe(
       match === undefined ? null : false,
     );

@@ -31,6 +31,7 @@ test.each([
 
 test.each([
   ['unet 512 batch 8，预算不限', '怎么省显存'],
+  ['unet 512 batch 8，预算不限', '那要改啥'],
   ['unet 512 batch 8, no budget limit', 'what can I do to need less?'],
 ])('%s → %s: the changes with their savings on the first screen', (asked, question) => {
   const { blocks, kind } = lastReply(asked, question);

@@ -125,6 +125,17 @@ describe('asked for a budget, the person asks back', () => {
   });
 });
 
+test('what a run costs is meant where the card is an own one', () => {
+  expect(talk('zh', 'unet 512 batch 8', '我有 4 张 2080ti', '多少钱').reply).toMatch(/推荐 ecs\./);
+  expect(talk('en', 'unet 512 batch 8', 'my card has 24GB', 'how much does it cost?').reply).toMatch(/take ecs\./);
+});
+
+test('an own card is called by its own memory', () => {
+  const { reply } = talk('en', 'unet 512 batch 4', 'I have a 3060 with 6GB');
+  expect(reply).toContain('RTX 3060 6GB');
+  expect(reply).not.toContain('12GB');
+});
+
 describe('networks beside each other', () => {
   test('are compared whichever cards were compared before', () => {
     const { reply } = talk('zh', 'segformer b5 512 batch 4', 'A10 和 V100 哪个好', 'unet 和 segformer b2 哪个省');

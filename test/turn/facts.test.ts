@@ -115,6 +115,11 @@ describe('prices', () => {
     expect(l20?.notIn).toBe('cn-hangzhou');
   });
 
+  test('of cards with a memory size', () => {
+    const [sized] = priceFacts({ gpu: { memoryGiB: 24 } }, answerPorts);
+    expect(sized?.offers[0]).toMatchObject({ card: 'A10', instanceType: 'ecs.gn7i-c8g1.2xlarge' });
+  });
+
   test('of a number of GPUs; none where nothing is public', () => {
     const [eight] = priceFacts({ gpu: { name: 'A10' }, gpus: 8 }, answerPorts);
     expect(eight?.offers.every(({ gpus }) => gpus === 8)).toBe(true);

@@ -233,6 +233,8 @@ describe('cards and their number', () => {
     ['RTX 2070 SUPER 8GB', { gpu: { name: 'rtx 2070 super', memoryGiB: 8 } }],
     ['3060 12 gig', { gpu: { name: 'RTX 3060', memoryGiB: 12 } }],
     ['4张12G的卡', { gpu: { memoryGiB: 12 }, gpus: 4 }],
+    ['我的卡是 24G 的', { gpu: { memoryGiB: 24 }, owned: true }],
+    ['my card has 12GB', { gpu: { memoryGiB: 12 }, owned: true }],
     ['single 24G card', { gpu: { memoryGiB: 24 }, gpus: 1 }],
     ['ecs.gn7i-c16g1.4xlarge', { gpu: { instance: 'ecs.gn7i-c16g1.4xlarge' } }],
     ['gn6v 上跑', { gpu: { family: 'gn6v' } }],
@@ -270,6 +272,7 @@ describe('cards and their number', () => {
 
 describe('how it is trained', () => {
   it.each<Row>([
+    ['一共要跑 160k，30 分钟跑完', { iterations: 160_000, deadlineHours: 0.5 }],
     ['8w iter', { iterations: 80_000 }],
     ['训16w步', { iterations: 160_000 }],
     ['开checkpoint', { gradientCheckpointing: true }],

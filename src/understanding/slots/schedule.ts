@@ -10,7 +10,7 @@ const DAY = words('day');
 const FINISH = '(?:跑完|训完|训练完|练完|搞定|出结果|完成|跑得完|训得完|结束|done|finish(?:ed)?|complete(?:d)?)';
 
 const ITERATIONS =
-  /(?<![\d.])(\d{1,7}(?:\.\d)?) ?(k|m|w)? ?(?:次|个)? ?(?:iter(?:ation)?s?|steps?|步|迭代|it\b)(?![a-z/])|\b(?:max_?iters?|max_?steps|num_?iters|iters|total_?iters|iterations|max_epochs_iters)["']? ?[=:] ?(\d{1,7})|(?<![\d.])(\d{2,3})(k) ?(?:schedule|sched)/g;
+  /(?<![\d.])(\d{1,7}(?:\.\d)?) ?(k|m|w)? ?(?:次|个)? ?(?:iter(?:ation)?s?|steps?|步|迭代|it\b)(?![a-z/])|\b(?:max_?iters?|max_?steps|num_?iters|iters|total_?iters|iterations|max_epochs_iters)["']? ?[=:] ?(\d{1,7})|(?<![\d.])(\d{2,3})(k) ?(?:schedule|sched)|(?:一共|总共|共)(?:要)?(?:跑|训|练) ?(\d{1,4}(?:\.\d)?) ?([kw])(?![a-z\d])/g;
 const EPOCHS =
   /(?<![\d.=])(\d{1,5}) ?(?:个)? ?(?:epochs?(?! ?[=:])|eps?\b|轮|代(?!码))|\b(?:max_?epochs?|num_?(?:train_)?epochs?|epochs?)["']? ?(?:[=:]|是|为)? ?(\d{1,5})(?![\d.])|--epochs[= ](\d{1,5})/g;
 const IMAGES =
