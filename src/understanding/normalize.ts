@@ -78,10 +78,12 @@ function inlinePairs(text: string): string {
 export function normalize(message: string): Normalized {
   const clean = separate(stripMarkup(clip(message).toWellFormed())).normalize('NFKC');
   const visible = clip(clean)
-    .replace(/\r\n?/g, '\n')
+    .replace(/\r\n?|[\u2028\u2029]/g, '\n')
     .replace(INVISIBLE, '')
     .replace(CONTROLS, ' ')
-    .replace(/[ \t\u00a0\u3000]+/g, ' ');
+    .replace(/[ \t\u00a0\u1680\u3000]+/g, ' ')
+    // blank lines say nothing, and rules that look past white space would walk thousands of them again and again
+    .replace(/\n ?(?:\n ?)+/g, '\n');
   const cased = englishToDigits(toArabicNumerals(unifyTimes(inlinePairs(correctKeywords(visible))))).trim();
   const text = cased.toLowerCase();
   return text.length === cased.length ? { text, cased } : { text, cased: text };

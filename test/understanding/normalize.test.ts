@@ -16,6 +16,7 @@ describe('normalize', () => {
     ['<@U0123ABC> unet &lt;512&gt;', 'unet <512>'],
     ['<https://example.com/a|segformer b2> 512', 'segformer b2 512'],
     ['`unet` **512**', 'unet 512'],
+    ['unet\r\n\r\n \t\n\n\u2028512', 'unet\n512'],
     ['bacth size 8', 'batch size 8'],
     ['resoluton 512', 'resolution 512'],
     ['rsenet50', 'resnet50'],
