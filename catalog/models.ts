@@ -77,13 +77,20 @@ export function parseModels(models: unknown, aliases: unknown): ModelCatalog {
     rows: file.rows,
     recipes: file.recipes,
     refused: file.refused,
-    nearest: file.nearest,
-    libraryNames: file.libraryNames,
+    nearest: table(file.nearest),
+    libraryNames: table(
+      Object.fromEntries(Object.entries(file.libraryNames).map(([library, names]) => [library, table(names)])),
+    ),
     backbonesOf,
     aliases: names,
   };
   checkRows(catalog);
   return catalog;
+}
+
+/** Looked up by what people type: "constructor" must find nothing. */
+function table<Value>(rows: Readonly<Record<string, Value>>): Record<string, Value> {
+  return Object.assign(Object.create(null), rows);
 }
 
 function writtenOut(row: ModelRow, groups: ModelsFile['backbones']): readonly string[] {

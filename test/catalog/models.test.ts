@@ -32,9 +32,14 @@ const combinations = z.object({
   refused: z.array(z.string()),
 });
 
-function resolve(model: string, implementation?: ModelSpec['implementation']): Resolution {
+function parsed(model: string) {
   const mention = parseModelName(model);
   if (mention === undefined) throw new Error(`not read: ${model}`);
+  return mention;
+}
+
+function resolve(model: string, implementation?: ModelSpec['implementation']): Resolution {
+  const mention = parsed(model);
   return resolveModel(implementation === undefined ? mention : { ...mention, implementation }, catalog);
 }
 
@@ -120,6 +125,18 @@ describe('packaged MMSegmentation configs', () => {
       outputStride: 16,
     });
   });
+});
+
+describe('names of properties that every object has', () => {
+  it.each(['constructor', 'toString', 'hasOwnProperty', 'valueOf', '__proto__'])(
+    '%s is no encoder and no network',
+    (name) => {
+      expect(resolve(`smp.Unet('${name}')`)).toMatchObject({ kind: 'unknown', what: 'backbone' });
+      const unknown = resolveModel({ ...parsed('unet'), architecture: name }, catalog);
+      expect(unknown).toMatchObject({ kind: 'unknown', what: 'architecture', name });
+      expect(unknown.kind === 'unknown' && unknown.nearby.every((near) => typeof near === 'string')).toBe(true);
+    },
+  );
 });
 
 describe('segmentation_models_pytorch combinations', () => {
