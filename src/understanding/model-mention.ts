@@ -1,4 +1,5 @@
 import { type Candidate, choose } from './candidates.ts';
+import { lookUp } from './look-up.ts';
 import { findImplementation, findModelMentions } from './names/find-mentions.ts';
 import type { ModelMention } from './names/mention.ts';
 import { mentionSlots } from './names/mention-slots.ts';
@@ -40,7 +41,7 @@ const FAMILY_OF_MODEL: Readonly<Record<string, string>> = { segformer: 'mit' };
 
 /** "b3" beside a held b2 of the same family; the family comes from the held backbone or from the network. */
 function refine(variant: string, held: Slots): string | null {
-  const family = /^(.+)-b\d$/.exec(held.backbone ?? '')?.[1] ?? FAMILY_OF_MODEL[held.model ?? ''];
+  const family = /^(.+)-b\d$/.exec(held.backbone ?? '')?.[1] ?? lookUp(FAMILY_OF_MODEL, held.model ?? '');
   return family === undefined ? null : `${family}-${variant}`;
 }
 
@@ -178,7 +179,7 @@ function withWidth(reading: Reading, slots: Slots, held: Slots): Slots {
 function joinHeldVariant(slots: Slots, held: Slots): Slots {
   if (slots.model === undefined || slots.backbone !== undefined || !BARE_VARIANT.test(held.backbone ?? ''))
     return slots;
-  const family = FAMILY_OF_MODEL[slots.model] ?? 'efficientnet';
+  const family = lookUp(FAMILY_OF_MODEL, slots.model) ?? 'efficientnet';
   return { ...slots, backbone: `${family}-${held.backbone}` };
 }
 

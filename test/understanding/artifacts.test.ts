@@ -42,6 +42,11 @@ function agrees(got: unknown, want: unknown): boolean {
 }
 
 describe('pasted artifacts', () => {
+  it.each(['constructor', 'valueof'])('a class called %s is no network of the table', (type) => {
+    const { model, backbone } = hear(`model = dict(type='${type}', decode_head=dict(type='${type}'))`).slots;
+    expect([typeof model, typeof backbone]).not.toContain('function');
+  });
+
   it.each([...reported, ...own])('$id', ({ text, expect: wanted }) => {
     const heard = hear(text);
     const got: Readonly<Record<string, unknown>> = { ...heard.slots, ...heard.artifact, intent: heard.intent };

@@ -1,3 +1,4 @@
+import { lookUp } from '../look-up.ts';
 import { matchesOf } from '../matches.ts';
 import type { Slots } from '../understanding.ts';
 
@@ -48,9 +49,9 @@ function headOf(text: string): string | undefined {
   // detectron2's project for Mask2Former keeps the name of its predecessor
   if (text.includes('multiscalemaskedtransformerdecoder')) return 'mask2former';
   const main = text.replace(/auxiliary_head\s*=?[\s\S]{0,400}/, '');
-  const heads = Array.from(main.matchAll(/type\s*[=:]\s*["']?([a-z0-9]+)/g), (match) => HEADS[match[1] ?? '']).filter(
-    (head) => head !== undefined,
-  );
+  const heads = Array.from(main.matchAll(/type\s*[=:]\s*["']?([a-z0-9]+)/g), (match) =>
+    lookUp(HEADS, match[1] ?? ''),
+  ).filter((head) => head !== undefined);
   return heads.find((head) => head !== 'fcn') ?? heads[0];
 }
 
@@ -79,7 +80,11 @@ function backboneOf(text: string): string | undefined {
   if (/^resnetv?1?[cd]?$/.test(type)) return ifDefined(numberOf(text, 'depth'), (depth) => `resnet${depth}`);
   if (type === 'mixvisiontransformer') {
     const layers = numbersOf(text, 'num_layers');
-    return numberOf(text, 'embed_dims') === '32' ? 'mit-b0' : layers === undefined ? undefined : MIT_BY_LAYERS[layers];
+    return numberOf(text, 'embed_dims') === '32'
+      ? 'mit-b0'
+      : layers === undefined
+        ? undefined
+        : lookUp(MIT_BY_LAYERS, layers);
   }
   if (type === 'swintransformer') return swinOf(text);
   if (type === 'hrnet') return hrnetOf(text);
@@ -91,7 +96,7 @@ function backboneOf(text: string): string | undefined {
 }
 
 function swinOf(text: string): string | undefined {
-  const width = SWIN_BY_WIDTH[numberOf(text, 'embed_dims') ?? ''];
+  const width = lookUp(SWIN_BY_WIDTH, numberOf(text, 'embed_dims') ?? '');
   return width === 'swin-t' && numbersOf(text, 'depths') === '2,2,18,2' ? 'swin-s' : width;
 }
 

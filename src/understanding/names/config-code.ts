@@ -1,4 +1,5 @@
 import type { OptionValue } from '../../../catalog/models.ts';
+import { lookUp } from '../look-up.ts';
 import { canonicalName } from './canonical-name.ts';
 import type { ModelMention } from './mention.ts';
 import type { NameVocabulary } from './vocabulary.ts';
@@ -62,7 +63,7 @@ function depths(family: string): Readonly<Record<string, string>> {
 export function findConfigCode(text: string, vocabulary: NameVocabulary): ModelMention | null {
   const head = typeAfter(text, 'decode_head');
   if (head === null) return null;
-  const known = HEADS[head.type];
+  const known = lookUp(HEADS, head.type);
   const backbone = typeAfter(text, 'backbone');
   const start = Math.min(head.start, backbone?.start ?? head.start);
   const end = Math.max(head.end, backbone?.end ?? head.end);
@@ -112,11 +113,11 @@ function sectionAt(text: string, start: number): string {
 }
 
 function backboneName(text: string, { type, start, end }: TypeFound, vocabulary: NameVocabulary): string | null {
-  const rule = BACKBONES[type];
+  const rule = lookUp(BACKBONES, type);
   const section = text.slice(start, end + WINDOW / 2);
   if (rule !== undefined) {
     const value = new RegExp(`(?:${rule.key.source})["']?\\s*[=:]\\s*["']?(\\w+)`).exec(section)?.[1] ?? '';
-    return rule.sizes[value] ?? null;
+    return lookUp(rule.sizes, value) ?? null;
   }
   const arch = /arch["']?\s*[=:]\s*["'](\w+)["']/.exec(section)?.[1] ?? '';
   return canonicalName(`${type} ${arch}`.trim(), vocabulary)?.backbone ?? null;

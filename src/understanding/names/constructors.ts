@@ -1,4 +1,5 @@
 import type { OptionValue } from '../../../catalog/models.ts';
+import { lookUp } from '../look-up.ts';
 import { argument, commonArguments, countOf, optionArguments, textOf } from './call-arguments.ts';
 import { combineGroup } from './combine.ts';
 import { hubName } from './hub-names.ts';
@@ -136,7 +137,7 @@ function soleArchitecture(name: string, { trie }: NameVocabulary): string | unde
 function readTransformers(call: PythonCall, { vocabulary }: CallContext): MentionFields | null {
   const name = call.callee.replace(/^(?:\w+\.)+(?=[A-Z])/, '');
   const family = TRANSFORMERS_CLASS.exec(name)?.[1];
-  const known = family === undefined ? undefined : TRANSFORMERS[family];
+  const known = family === undefined ? undefined : lookUp(TRANSFORMERS, family);
   if (known === undefined) return null;
   const first = argument(call, ['pretrained_model_name_or_path', 'config'], 0);
   const checkpoint = textOf(first);

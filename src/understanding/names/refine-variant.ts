@@ -1,4 +1,5 @@
 import { builtInModels, type NameMeaning } from '../../../catalog/models.ts';
+import { lookUp } from '../look-up.ts';
 import { normalText } from './normal-text.ts';
 
 export interface HeldModel {
@@ -82,6 +83,6 @@ const VARIANT_FAMILIES: Readonly<Record<string, string>> = {
 
 /** "b5" said first, its family afterwards. */
 export function completeVariant(variant: string, model: string): string | undefined {
-  const family = VARIANT_FAMILIES[model];
+  const family = lookUp(VARIANT_FAMILIES, model);
   return family === undefined ? undefined : `${family}${variant}`;
 }

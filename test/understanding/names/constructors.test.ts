@@ -184,6 +184,13 @@ describe('pasted configs', () => {
     });
   });
 
+  it.each(['constructor', 'toString', '__proto__'])('takes %s for no class that it knows', (type) => {
+    const config = `model = dict(backbone=dict(type='${type}', depth=50), decode_head=dict(type='${type}'))`;
+    expect(parseModelName(config)).toMatchObject({ architecture: type.toLowerCase(), backbone: null, confidence: 0.3 });
+    const depth = `backbone=dict(type='ResNet', depth='${type}'), decode_head=dict(type='FCNHead')`;
+    expect(parseModelName(depth)).toMatchObject({ architecture: 'fcn', backbone: null });
+  });
+
   it('reads metafile fragments', () => {
     expect(parseModelName('  Architecture:\n  - R-50-D8\n  - ANN')).toMatchObject({
       architecture: 'ann',
