@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkGpuNames, checkInstances, isProposable } from './cross-check.ts';
 import { type GpuIndex, type GpuMatch, indexGpus } from './gpu-names.ts';
 import { accuracyIn, type DatasetMatch, findDatasetIn, recipesIn } from './library-names.ts';
-import { deepFreeze, type Folders, invalidCatalog, readDocument, readList } from './load.ts';
+import { checkLists, deepFreeze, type Folders, invalidCatalog, readDocument, readList } from './load.ts';
 import type {
   AccuracyRow,
   AmbiguousDatasetRow,
@@ -61,6 +61,17 @@ function once<T>(make: () => T): () => T {
 const GPUS = 'gpus.json';
 const INSTANCES = 'instances/alibaba.json';
 const PRICES = 'prices/alibaba.json';
+const DATASETS = 'datasets.json';
+const RECIPES = 'recipes.json';
+const ACCURACY = 'accuracy.json';
+
+function checkFolder(directory: string): void {
+  const entry = statSync(directory, { throwIfNoEntry: false });
+  if (entry?.isDirectory() !== true) {
+    throw invalidCatalog({ file: directory, row: '', field: '' }, 'the folder does not exist');
+  }
+  for (const file of [GPUS, INSTANCES, PRICES, DATASETS, RECIPES, ACCURACY]) checkLists(builtInFolder, directory, file);
+}
 
 function readPrices(folders: Folders): PriceTable {
   const file = PRICES;
@@ -112,15 +123,15 @@ const byId = (row: { readonly id: string }): string => row.id;
 /** Lists that most starts never need: read on first use. */
 function lazyLists(folders: Folders) {
   const { dataset, ambiguousDataset, recipe, accuracy } = rowSchemas;
-  const file = 'datasets.json';
+  const file = DATASETS;
   const list = 'rows';
   return {
     datasets: once(() => readList(folders, { file, list, schema: dataset, key: byId })),
     ambiguousDatasets: once(() =>
       readList(folders, { file, list: 'ambiguous', schema: ambiguousDataset, key: (row) => row.term }),
     ),
-    recipes: once(() => readList(folders, { file: 'recipes.json', list, schema: recipe, key: byId })),
-    accuracy: once(() => readList(folders, { file: 'accuracy.json', list, schema: accuracy, key: byId })),
+    recipes: once(() => readList(folders, { file: RECIPES, list, schema: recipe, key: byId })),
+    accuracy: once(() => readList(folders, { file: ACCURACY, list, schema: accuracy, key: byId })),
   };
 }
 
@@ -130,9 +141,7 @@ function lazyLists(folders: Folders) {
  * @throws AppError `invalid-catalog` with file, row and field.
  */
 export function loadCatalog(directory?: string): Catalog {
-  if (directory !== undefined && !existsSync(directory)) {
-    throw invalidCatalog({ file: directory, row: '', field: '' }, 'the folder does not exist');
-  }
+  if (directory !== undefined) checkFolder(directory);
   const folders: Folders = directory === undefined ? [builtInFolder] : [builtInFolder, directory];
   const { gpus, ambiguous } = readGpus(folders);
   const instances = readList(folders, {

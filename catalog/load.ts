@@ -50,6 +50,18 @@ export function readDocument(folder: string, file: string): Record<string, unkno
   }
 }
 
+/**
+ * Holds the lists of an overlay's file against the built-in ones: one under another name would change nothing.
+ *
+ * @throws AppError `invalid-catalog` naming file and list.
+ */
+export function checkLists(builtIn: string, overlay: string, file: string): void {
+  const known = Object.keys(readDocument(builtIn, file) ?? {});
+  const unknown = Object.keys(readDocument(overlay, file) ?? {}).find((list) => !known.includes(list));
+  if (unknown === undefined) return;
+  throw invalidCatalog({ file: join(overlay, file), row: '', field: unknown }, `not one of ${known.join(', ')}`);
+}
+
 const identity = z.object({
   name: z.string().optional(),
   id: z.string().optional(),

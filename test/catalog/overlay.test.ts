@@ -113,6 +113,13 @@ describe('a bad row is an error that an operator can act on', () => {
     expect(failureOf(() => loadCatalog(join(folder, 'missing'))).message).toContain('does not exist');
   });
 
+  test('a list under another name, a file in place of the folder', () => {
+    put('datasets.json', { datasets: [] });
+    expect(failureOf(() => loadCatalog(folder)).message).toMatch(/datasets\.json, datasets: not one of .*rows/);
+    const file = join(folder, 'datasets.json');
+    expect(failureOf(() => loadCatalog(file)).message).toContain('does not exist');
+  });
+
   test('a lazily read file fails when it is first used', () => {
     put('datasets.json', { rows: [{ id: 'mine' }] });
     const catalog = loadCatalog(folder);
