@@ -12,7 +12,7 @@ const MEMORY = 'memory:';
 export async function runCheck(online: boolean): Promise<boolean> {
   const lines: string[] = [];
   const config = attempt('configuration', lines, readConfig);
-  const catalog = attempt('catalogue', lines, () => loadCatalog(config?.catalogDirectory));
+  const catalog = attempt('catalogue', lines, () => readWhole(config?.catalogDirectory));
   if (config !== undefined && catalog !== undefined) lines.push(...regionProblems(config.region, catalog));
   if (config !== undefined && lines.length === 0) lines.push(...(await checkServices(config, online)));
   for (const line of lines) process.stdout.write(`✗ ${line}\n`);
@@ -22,6 +22,14 @@ export async function runCheck(online: boolean): Promise<boolean> {
     `✓ configuration, catalogue and store are in order; platforms: ${names || 'none, chat in the terminal'}\n`,
   );
   return true;
+}
+
+/** With the lists that are otherwise read on first use, which would be in somebody's conversation. */
+function readWhole(directory: string | undefined): Catalog {
+  const catalog = loadCatalog(directory);
+  const { datasets, ambiguousDatasets, recipes, accuracy } = catalog;
+  for (const list of [datasets, ambiguousDatasets, recipes, accuracy]) list.at(0);
+  return catalog;
 }
 
 /** A region of no price row answers every question with "not in this region". */

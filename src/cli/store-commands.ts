@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+
 import { summariseMeasurements } from '../advice/measurement.ts';
 import type { Config } from '../config.ts';
 import { openStateStore } from '../state/open-state-store.ts';
@@ -35,7 +37,13 @@ export async function runForget(user: string, config: Config): Promise<void> {
 }
 
 async function withStore(config: Config, run: (store: Store) => Promise<void>): Promise<void> {
-  const store = await openStateStore(config.databaseUrl ?? DEFAULT_DATABASE);
+  const address = config.databaseUrl ?? DEFAULT_DATABASE;
+  const file = /^sqlite:(?:\/\/)?(?!:memory:)(.+)$/.exec(address)?.[1];
+  // "0 entries removed" from a mistyped path must not pass for done
+  if (file !== undefined && !existsSync(file)) {
+    process.stderr.write(`no database at ${file} before this: DATABASE_URL names the one that is served from\n`);
+  }
+  const store = await openStateStore(address);
   try {
     await run(store);
   } finally {

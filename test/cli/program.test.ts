@@ -142,6 +142,20 @@ describe('checks and failures at start', () => {
     expect(errors).toContain('usage:');
   });
 
+  test('--check reads the lists of an overlay that are otherwise read late', () => {
+    const overlay = mkdtempSync(join(folder, 'overlay-'));
+    writeFileSync(join(overlay, 'recipes.json'), '{"rows":[{"id":"mine"}]}');
+    const { code, out } = run(['--check'], { env: { CATALOG_DIR: overlay } });
+    expect(code).toBe(1);
+    expect(out).toMatch(/^✗ catalogue: .*recipes\.json, row 1 \(mine\)/);
+  });
+
+  test('forget says when there was no database at the path', () => {
+    const env = { DATABASE_URL: `sqlite:${join(folder, 'mistyped.db')}` };
+    expect(run(['forget', '--user', 'nobody'], { env }).errors).toMatch(/^no database at .*mistyped\.db/);
+    expect(run(['forget', '--user', 'nobody'], { env }).errors).toBe('');
+  });
+
   test('report and forget work on a database file', () => {
     const env = { DATABASE_URL: `sqlite:${join(folder, 'kept.db')}` };
     run(['unet 512x512 batch 2 预算不限'], { env });
