@@ -61,12 +61,21 @@ function isMentionList(gpu: GpuMention | readonly GpuMention[]): gpu is readonly
 
 /** Slots after a message: what it says replaces what was held, and takes along what no longer belongs to it. */
 export function mergeSlots(held: Slots, said: Slots): Slots {
-  const kept = without(held, outdatedBy(held, said));
+  const kept = withoutRefused(without(held, outdatedBy(held, said)), said.avoid ?? []);
   const merged = { ...kept, ...said };
   const avoid = avoided(held, said);
   const named = avoid.length === 0 ? without(merged, ['avoid']) : { ...merged, avoid };
   if (said.budget === undefined || held.budget === undefined) return named;
   return { ...named, budget: mergeBudget(held.budget, said.budget) };
+}
+
+/** A card that is refused is not asked about any more. */
+function withoutRefused(held: Slots, refused: readonly string[]): Slots {
+  const named = namedGpus(held);
+  if (refused.length === 0 || named.length === 0) return held;
+  const [first, ...others] = named.filter(({ name }) => name === undefined || !refused.includes(name));
+  if (first === undefined) return without(held, ['gpu', 'owned']);
+  return 1 + others.length === named.length ? held : { ...held, gpu: others.length === 0 ? first : [first, ...others] };
 }
 
 /** Cards that were refused, until one of them is asked about after all. */

@@ -51,6 +51,14 @@ describe('merging', () => {
     expect(mergeSlots({ gpu: { name: 'RTX 3090' }, owned: true }, { gpu: { name: 'A10' } }).owned).toBeUndefined();
   });
 
+  test('a card that is refused is held no more', () => {
+    const [t4, a10, l20] = [{ name: 'T4' }, { name: 'A10' }, { name: 'L20' }];
+    expect(mergeSlots({ gpu: t4, owned: true }, { avoid: ['T4'] })).toEqual({ avoid: ['T4'] });
+    expect(mergeSlots({ gpu: [t4, a10] }, { avoid: ['T4'] }).gpu).toEqual(a10);
+    expect(mergeSlots({ gpu: [t4, a10, l20] }, { avoid: ['T4'] }).gpu).toEqual([a10, l20]);
+    expect(mergeSlots({ gpu: a10, owned: true }, { avoid: ['T4'] })).toMatchObject({ gpu: a10, owned: true });
+  });
+
   test('the length of a run is said in one way at a time', () => {
     expect(mergeSlots({ iterations: 40_000 }, { epochs: 100 })).toEqual({ epochs: 100 });
     expect(mergeSlots({ epochs: 100 }, { iterations: 40_000 })).toEqual({ iterations: 40_000 });

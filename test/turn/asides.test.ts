@@ -57,6 +57,13 @@ describe('cards that are not wanted', () => {
     expect(talk('zh', `${request}，不要 V100`, '那 V100 呢').state.slots.avoid).toBeUndefined();
   });
 
+  test('are judged no more where they were asked about', () => {
+    const { reply, state } = talk('zh', 'upernet swin-b 512 batch 2 T4', '不要 T4');
+    expect(reply).not.toContain('T4');
+    expect(state.slots).toMatchObject({ avoid: ['T4'] });
+    expect(state.slots.gpu).toBeUndefined();
+  });
+
   test('a list is refused as a whole', () => {
     const { state } = talk('zh', '除了 T4 和 V100，别的卡都可以，deeplabv3 r50 513 bs 8');
     expect(state.slots).toMatchObject({ avoid: ['T4', 'V100'] });

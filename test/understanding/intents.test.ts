@@ -39,6 +39,7 @@ describe('intents', () => {
     ['T4 和 V100 选哪个', ['compare']],
     ['A10 按量一小时多少钱', ['price']],
     ['how much does an A10 cost?', ['price']],
+    ['how much in total?', ['price']],
     ['爆显存了', ['oom_report']],
     ['官方 8卡x2，我只有一张卡，学习率怎么调', ['translate']],
     ['官方是 8 卡每卡 2，我只有 1 张卡，怎么设置', ['translate']],

@@ -86,7 +86,7 @@ export const questions = {
     'head to head',
   ],
   price: [
-    'how much (?:is|are|does|do|would|will|for|per|money|an hour|a month)',
+    'how much (?:is|are|does|do|would|will|for|per|money|an hour|a month|in total|altogether|overall)',
     '(?:price|prices|pricing|cost|costs|costing)',
     'expensive',
     'what do(?:es)? .{1,20} cost',
