@@ -21,6 +21,8 @@ export interface DialogState {
   readonly failure?: Artifact;
   /** A mention that the person was asked about and that is still open. */
   readonly choice?: Ambiguity;
+  /** Networks to set beside each other, as typed, until another question is served. */
+  readonly compared?: readonly string[];
 }
 
 /** The rule's decision for one turn; the dialog decides, it never computes. */

@@ -1,7 +1,7 @@
 import type { Locale } from '../message.ts';
 import type { Ambiguity, Intent, SlotName, Slots, Understanding } from '../understanding/understanding.ts';
 import type { DialogState } from './dialog-state.ts';
-import { applyChanges, mergeSlots } from './slots.ts';
+import { applyChanges, mergeSlots, namedGpus } from './slots.ts';
 
 /** Steps that undo can go back. */
 const MAX_HISTORY = 10;
@@ -50,14 +50,25 @@ function merge(state: DialogState, understanding: Understanding): DialogState {
   const said = state.asked === 'gpu' ? asOwned(understanding.slots) : understanding.slots;
   const slots = applyChanges(mergeSlots(state.slots, said), understanding.changes);
   const changed = !sameSlots(slots, state.slots);
+  const intent = servedIntent(state, understanding, slots);
+  const { compared: _before, ...rest } = state;
   return {
-    ...state,
+    ...rest,
     slots,
     waived: waivedAfter(state, understanding, slots),
-    intent: servedIntent(state, understanding, slots),
+    intent,
     history: changed ? remember(state) : state.history,
     ...failureIn(understanding),
+    ...(intent === 'compare' ? comparedNow(state, understanding) : {}),
   };
+}
+
+/** Networks of a comparison wait for the questions that it needs; cards are held as slots, and once answered it is over. */
+function comparedNow(state: DialogState, { compare, slots }: Understanding): Pick<DialogState, 'compared'> {
+  const networks = compare.length > 1 && namedGpus(slots).length < 2 ? compare : undefined;
+  const waiting = state.asked === null || slots.model !== undefined ? undefined : state.compared;
+  const compared = networks ?? waiting;
+  return compared === undefined ? {} : { compared };
 }
 
 /** Whether a message settles what it was asked to choose from. */

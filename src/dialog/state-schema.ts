@@ -128,6 +128,7 @@ const state = z.object({
   estimateCode: z.string().nullable(),
   failure: optional(failure),
   choice: optional(choice),
+  compared: optional(z.array(z.string())),
 });
 
 /** Slots as stored; its type is checked against the contract by the functions below. */

@@ -110,13 +110,11 @@ function answerFacts(before: DialogState, asked: Asked, ports: AnswerPorts): Fac
 }
 
 function factsWithoutWorkload(before: DialogState, { turn, intent }: Asked, ports: AnswerPorts): Facts | null {
-  const { slots } = turn.state;
-  const { compare } = turn.understanding;
+  const { slots, compared } = turn.state;
   if (intent === 'price' && pricedGpus(slots).length > 0 && !asksRunCost(turn))
     return { prices: priceFacts(slots, ports, turn.understanding.pricedHours) };
-  // names beside fewer than two cards in the message are those of networks, whichever cards are held
-  if (intent === 'compare' && namedGpus(turn.understanding.slots).length < 2 && compare.length > 1) {
-    return { models: modelFigures(turn, ports) };
+  if (intent === 'compare' && compared !== undefined) {
+    return { models: modelFigures(slots, compared, ports) };
   }
   const recipe = intent === 'translate' ? recipeFacts(slots, turn.understanding.recipe ?? before.slots) : null;
   return recipe === null ? null : { recipe };

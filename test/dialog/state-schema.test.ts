@@ -17,6 +17,18 @@ test('a state survives being stored as JSON', () => {
   expect(parseDialogState(JSON.parse(JSON.stringify(state)))).toEqual(state);
 });
 
+test('networks that wait to be compared survive it too', () => {
+  const asked = heard({
+    intent: 'compare',
+    intents: ['compare'],
+    compare: ['unet', 'segformer b2'],
+    slots: { model: 'unet' },
+  });
+  const { state } = takeTurn(initialState('zh'), asked);
+  expect(state.compared).toEqual(['unet', 'segformer b2']);
+  expect(parseDialogState(JSON.parse(JSON.stringify(state)))).toEqual(state);
+});
+
 test('a state of another version, and anything else, is no state', () => {
   expect(parseDialogState({ ...initialState('zh'), schema: 2 })).toBeUndefined();
   expect(parseDialogState({ ...initialState('zh'), slots: { batchSize: '8' } })).toBeUndefined();

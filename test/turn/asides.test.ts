@@ -151,6 +151,22 @@ describe('networks beside each other', () => {
   });
 });
 
+describe('networks beside each other, with questions in between', () => {
+  test('are both sized when the questions are answered', () => {
+    const { reply, state } = talk('zh', 'unet 和 segformer b2 哪个省', '512', 'batch 4');
+    expect(reply.split('\n')[0]).toMatch(/unet.*segformer b2|segformer b2.*unet/);
+    expect(state.asked).toBeNull();
+  });
+
+  test('are forgotten once answered, or with another network', () => {
+    const asked = ['unet 和 segformer b2 哪个省', '512', 'batch 4'];
+    expect(talk('zh', ...asked, 'batch 8').reply).toContain('推荐 ecs.');
+    expect(talk('zh', 'unet 和 segformer b2 哪个省', '算了，就 pspnet r50 吧', '512', 'batch 4').reply).not.toContain(
+      'segformer',
+    );
+  });
+});
+
 describe('a measured time', () => {
   const run = 'unet 512 batch 8，预算不限';
 
