@@ -49,6 +49,7 @@ export function parseCommandLine(argv: readonly string[]): Command {
   if (first === 'report' && rest.length === 0) return { kind: 'report' };
   if (first === 'forget' && rest.length === 0) return forget(values.user);
   if (first === undefined) return { kind: 'serve' };
+  if (isStream(first) && rest.length === 0) throw new AppError('invalid-input', `${first} needs --jsonl`);
   return { kind: 'message', text: positionals.join(' ') };
 }
 
@@ -61,8 +62,12 @@ function parsed(argv: readonly string[]) {
   }
 }
 
+function isStream(word: string): word is StreamCommand {
+  return word === 'estimate' || word === 'recommend' || word === 'converse';
+}
+
 function streamCommand(word: string | undefined): StreamCommand {
-  if (word === 'estimate' || word === 'recommend' || word === 'converse') return word;
+  if (word !== undefined && isStream(word)) return word;
   throw new AppError('invalid-input', '--jsonl goes with estimate, recommend or converse');
 }
 

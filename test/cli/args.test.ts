@@ -7,6 +7,7 @@ describe('the command line', () => {
   test.each([
     [[], { kind: 'serve' }],
     [['segformer b2 512x512'], { kind: 'message', text: 'segformer b2 512x512' }],
+    [['estimate', 'unet 512'], { kind: 'message', text: 'estimate unet 512' }],
     [['segformer', 'b2'], { kind: 'message', text: 'segformer b2' }],
     [['estimate', '--jsonl'], { kind: 'stream', command: 'estimate' }],
     [['--jsonl', 'recommend'], { kind: 'stream', command: 'recommend' }],
@@ -23,10 +24,15 @@ describe('the command line', () => {
     expect(parseCommandLine(argv)).toEqual(command);
   });
 
-  test.each([[['--bogus']], [['--jsonl']], [['unet', '--jsonl']], [['forget']], [['--adapter']]])(
-    '%j is refused',
-    (argv) => {
-      expect(() => parseCommandLine(argv)).toThrow(AppError);
-    },
-  );
+  test.each([
+    [['estimate']],
+    [['converse']],
+    [['--bogus']],
+    [['--jsonl']],
+    [['unet', '--jsonl']],
+    [['forget']],
+    [['--adapter']],
+  ])('%j is refused', (argv) => {
+    expect(() => parseCommandLine(argv)).toThrow(AppError);
+  });
 });
