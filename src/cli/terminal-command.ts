@@ -10,7 +10,7 @@ const USER = 'you';
 
 /** Answers one message in full and ends. */
 export async function runMessage(text: string, config: Config): Promise<void> {
-  const product = await openProduct(quiet(config), config.databaseUrl ?? MEMORY);
+  const product = await openProduct(forOne(config), config.databaseUrl ?? MEMORY);
   const adapter = await consoleFor(product, config, { everything: true });
   const conversation = { adapter: 'console', tenant: 'local', channel: 'command', thread: USER };
   const reply = await product.bot.handle({
@@ -26,7 +26,7 @@ export async function runMessage(text: string, config: Config): Promise<void> {
 
 /** A conversation in the terminal, until its input ends. */
 export async function runChat(config: Config): Promise<void> {
-  const product = await openProduct(quiet(config), config.databaseUrl ?? MEMORY);
+  const product = await openProduct(forOne(config), config.databaseUrl ?? MEMORY);
   let end = (): void => undefined;
   const ended = new Promise<void>((resolve) => {
     end = resolve;
@@ -39,9 +39,11 @@ export async function runChat(config: Config): Promise<void> {
   await product.close();
 }
 
-/** In a terminal the conversation is what a person wants to see, so only warnings are logged. */
-function quiet(config: Config): Config {
-  return config.logLevel === 'info' ? { ...config, logLevel: 'warn' } : config;
+/** Limits protect people from each other, and a terminal has one; what that one wants to see is no log. */
+function forOne(config: Config): Config {
+  const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel;
+  const none = Number.POSITIVE_INFINITY;
+  return { ...config, logLevel, rateLimits: { perPerson: none, perConversation: none } };
 }
 
 function consoleFor(product: Product, config: Config, looks: { everything: boolean; onEnd?: () => void }) {

@@ -55,6 +55,12 @@ describe('the chat', () => {
     expect(out.replaceAll('\n', ' ')).toContain('预算 ¥5,000/月');
   });
 
+  test('takes as many lines as are piped in', () => {
+    const { out } = run([], { input: 'unet\n'.repeat(80) });
+    expect(out.match(/训练时图多大|裁剪|512x512/g)?.length).toBeGreaterThanOrEqual(80);
+    expect(out).not.toContain('消息太多');
+  });
+
   test('lives through empty lines, garbage bytes and a megabyte of text', () => {
     const input = Buffer.concat([
       Buffer.from('\n  \n'),
