@@ -46,6 +46,7 @@ type Attempt = AnswerOutcome | 'again';
 export function createAnswering(options: AnsweringOptions): Answering {
   const { limits, holds, logger, metrics, store } = options;
   const inSlot = createSlots(limits.concurrency);
+  const alone = createSlots(1);
   const turn = createTurns();
   const wait = createWait({ firstMs: limits.retryMs, signal: options.signal });
 
@@ -68,11 +69,13 @@ export function createAnswering(options: AnsweringOptions): Answering {
 
   const tooOld = ({ work }: Task): boolean => store.now() - work.entry.acceptedAt > limits.giveUpMs;
 
-  /** Once. Attempts after somebody else's are counted while they last, so that a fatal message is not tried for ever. */
-  const handle = async (task: Task): Promise<Reply> => {
+  /**
+   * After somebody else's attempt. Attempts are counted while they last, so that a fatal message is not tried for ever;
+   * one at a time, so that what ends the process is the message that is counted.
+   */
+  const handleAgain = async (task: Task): Promise<Reply> => {
     const { message, address } = task.accepted;
     const { messageId } = task.work.entry;
-    if (!task.work.repeated) return options.handle(message, address);
     const begun = await store.beginHandling(messageId);
     if (begun > maximumHandlings) {
       const error = new AppError('internal', `given up after ${begun - 1} interrupted attempts`);
@@ -82,6 +85,9 @@ export function createAnswering(options: AnsweringOptions): Answering {
     await store.endHandling(messageId);
     return reply;
   };
+
+  const handle = (task: Task): Promise<Reply> =>
+    task.work.repeated ? alone(() => handleAgain(task)) : options.handle(task.accepted.message, task.accepted.address);
 
   /** The bot's answer; an apology where there is none. */
   const compose = async (task: Task): Promise<Reply | 'stopped'> => {
