@@ -4,7 +4,7 @@ import type { DialogAction, Turn } from '../dialog/dialog-state.ts';
 import type { Locale } from '../message.ts';
 import type { Intent } from '../understanding/understanding.ts';
 import { type AnswerInput, cardBlocks, failedBlocks, orderBlocks, sizeBlocks } from './answer.ts';
-import { sizeVerdict } from './blocks/verdict.ts';
+import { needText, offerText, sizeVerdict } from './blocks/verdict.ts';
 import { nextChoices } from './choices.ts';
 import {
   closing,
@@ -23,6 +23,7 @@ import { cheaperBlocks, durationBlocks, explainBlocks, remedyBlocks } from './fo
 import { readable, significant } from './format.ts';
 import { type Words, wordsOf } from './messages/index.ts';
 import { type Failure, oomBlocks } from './oom.ts';
+import { orderedFit } from './order.ts';
 import type { Block, Reply } from './reply.ts';
 import { maximumBlocks, measuredBlocks, modelBlocks, priceBlocks, recipeBlocks } from './short-answers.ts';
 
@@ -102,7 +103,7 @@ function answerBlocks(
   const { understanding, state } = turn;
   const form = orderForm(understanding.command);
   if (form !== null && recommendation !== undefined) {
-    const verdict: Block = { kind: 'verdict', level: 'main', text: sizeVerdict(recommendation, words) };
+    const verdict: Block = { kind: 'verdict', level: 'main', text: orderVerdict(recommendation, words) };
     return [verdict, ...shown(orderBlocks(recommendation, form, words))];
   }
   const followUp =
@@ -157,6 +158,13 @@ function failureOf({ understanding, state }: Turn, recommendation: Recommendatio
 
 function orderForm(command: string | null): 'order' | 'terraform' | null {
   return command === 'order' || command === 'terraform' ? command : null;
+}
+
+function orderVerdict(recommendation: Recommendation, words: Words): string {
+  const fit = orderedFit(recommendation);
+  return fit === null || fit === recommendation.recommended
+    ? sizeVerdict(recommendation, words)
+    : `${needText(recommendation.estimate, words)}${words.locale === 'zh' ? '→ ' : ' → '}${offerText(fit, words)}`;
 }
 
 /** Where only a correction or a remark is said, it is the verdict. */

@@ -1,4 +1,4 @@
-import type { ChargeType, Recommendation } from '../advice/recommendation.ts';
+import type { ChargeType, Fit, Recommendation } from '../advice/recommendation.ts';
 import type { Words } from './messages/index.ts';
 
 /** Smallest disk of the vendor's images that bring driver and CUDA (catalog.md §4.14). */
@@ -13,13 +13,24 @@ interface Order {
   readonly diskLevel: string;
 }
 
-/** The order of the recommended type as text; null where nothing can be ordered. */
+function isOrderable({ instanceType, price, changes, neededGiB, usableGiB }: Fit): boolean {
+  return instanceType !== null && price !== null && changes.length === 0 && neededGiB <= usableGiB;
+}
+
+/** What an order is for: the type or card that was named, where it can be had and holds the run as it is, else the recommended. */
+export function orderedFit({ named, recommended }: Recommendation): Fit | null {
+  const [only, ...others] = named.filter(isOrderable);
+  return only !== undefined && others.length === 0 ? only : recommended;
+}
+
+/** The order as text; null where nothing can be ordered. */
 export function orderText(recommendation: Recommendation, form: 'order' | 'terraform', words: Words): string | null {
-  const { recommended, host, region, chargeType } = recommendation;
-  if (recommended?.instanceType == null || recommended.price === null) return null;
+  const { host, region, chargeType } = recommendation;
+  const fit = orderedFit(recommendation);
+  if (fit?.instanceType == null || fit.price === null) return null;
   const order = {
     region,
-    instanceType: recommended.instanceType,
+    instanceType: fit.instanceType,
     chargeType,
     diskGiB: Math.max(MINIMUM_DISK_GIB, host?.disk.sizeGiB ?? 0),
     diskLevel: host?.disk.level ?? 'PL1',

@@ -84,3 +84,15 @@ test.each([
 test('a run after a question about prices is answered as a run', () => {
   expect(verdictOf(lastReply('how much is an A10', 'segformer b2 512 bs 8 on the A10'))).toMatch(/fits on A10/);
 });
+
+test.each([
+  ['segformer b2 512 batch 8，预算不限', '下单命令', 'ecs.gn7i-c16g1.4xlarge'],
+  ['segformer b2 512 batch 8 V100 32G 够吗', '下单命令', 'ecs.gn6e-c12g1.3xlarge'],
+  ['does segformer b2 512 batch 8 fit on ecs.gn7i-c8g1.2xlarge?', 'terraform', 'ecs.gn7i-c8g1.2xlarge'],
+  ['does segformer b5 1024 batch 2 fit on a T4?', 'order command', 'ecs.gn7e-c16g1.4xlarge'],
+])('%s → %s: what was named is ordered, where it holds the run', (asked, form, type) => {
+  const { blocks } = lastReply(asked, form);
+  const [code] = blocks.flatMap((block) => (block.kind === 'code' ? [block.text] : []));
+  expect(verdictOf(lastReply(asked, form))).toContain(type);
+  expect(code).toContain(type);
+});

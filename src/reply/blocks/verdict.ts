@@ -99,7 +99,8 @@ function splitTexts({ recommended, estimate }: Recommendation, words: Words): re
 
 type Offer = readonly [instance: string, gpu: string, price: string];
 
-function offerText(fit: Fit, words: Words): string {
+/** "take ecs.gn7i-c16g1.4xlarge: 1×A10 22.1 GiB, ¥10.09/h". */
+export function offerText(fit: Fit, words: Words): string {
   const price = fit.price === null ? words.answer.status.priceOnRequest : priceText(fit.price, words);
   return words.answer.verdict.take(fit.instanceType ?? fit.gpu, gpuText(fit), price);
 }
