@@ -25,5 +25,7 @@ export interface Chat {
   open(): Talk;
   /** All answers so far, in the order of their arrival. */
   answers(): readonly Answer[];
+  /** Messages of the bot so far, notices included. */
+  posted(): number;
   stop(): Promise<void>;
 }

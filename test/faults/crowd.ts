@@ -32,6 +32,8 @@ export function expectedLines(): string[][] {
   return answers.map(({ turns }) => turns.map(({ reply }) => firstLine(reply)));
 }
 
+const mostUnanswered = 300;
+
 interface Conversation {
   readonly script: number;
   /** Ids of what was said and acknowledged, in order. */
@@ -65,6 +67,12 @@ export class Crowd {
     void said.deliver(1);
   }
 
+  /** People stop writing when nothing comes back: the bot sheds what it cannot keep up with, which is tested elsewhere. */
+  async #patience(): Promise<void> {
+    while (this.said() - this.#options.chat.posted() > mostUnanswered)
+      await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+
   /** One conversation from first to last turn; the next turn does not wait for the answer to the last one. */
   async converse(): Promise<void> {
     const script = this.conversations.length % scripts.length;
@@ -72,6 +80,7 @@ export class Crowd {
     const conversation: Conversation = { script, said: [] };
     this.conversations.push(conversation);
     for (const text of scripts[script] ?? []) {
+      await this.#patience();
       const said = talk.say(text);
       await this.#deliver(said);
       conversation.said.push(said.id);

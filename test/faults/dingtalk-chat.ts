@@ -41,6 +41,7 @@ export async function dingtalkChat(): Promise<Chat & { readonly gateway: Dingtal
       const shown = new Map(gateway.api.messages.map((message) => [message.body['msgUuid'] ?? message, message]));
       return [...shown.values()].map(({ to, title }) => ({ id: to, text: title }));
     },
+    posted: () => gateway.api.messages.length,
     stop: () => gateway.stop(),
   };
 }

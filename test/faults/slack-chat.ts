@@ -49,6 +49,7 @@ export async function slackChat(replicas?: () => readonly { readonly base: strin
       server.store.messages
         .filter(({ threadTs }) => threadTs !== undefined)
         .map(({ metadata, text }): Answer => ({ id: Posted.parse(metadata).event_payload.key, text })),
+    posted: () => server.store.messages.length,
     stop: () => server.stop(),
   };
 }
