@@ -103,6 +103,7 @@ heads as (
 first as (
   select message_id, conversation_id, user_id, payload, accepted_at
   from inbox where seq in (select seq from heads) and payload is not null
+  for no key update
 )
 select t.conversation_id, n.message_id, n.user_id, n.payload, n.accepted_at
 from taken t left join first n using (conversation_id)`;

@@ -70,6 +70,34 @@ describe('PostgreSQL', () => {
     await store.close();
   });
 
+  test('a message that another replica finishes while its conversation is taken over is not handed out again', async () => {
+    const url = new URL(postgres.address());
+    // The in-process server has one backend for all: nobody can wait there for somebody else's transaction.
+    if (postgres.kind === 'in-process') return expect(url.hostname).toBe('127.0.0.1');
+    const schema = url.searchParams.get('schema');
+    const name = `taker-${process.pid}`;
+    url.searchParams.set('application_name', name);
+    const store = await openStateStore(url.toString());
+    const { inbox } = store;
+    const now = inbox.now();
+    const lease = (claimId: string, at: number) => ({ owner: claimId, claimId, now: at, until: at + 10 });
+    const entry = { messageId: 'm', conversationId: 'c', userId: 'u', payload: '{}', acceptedAt: now };
+    await inbox.accept([entry], lease('old', now));
+    const [replica, watcher] = [new pg.Client(connectionOf(url)), new pg.Client(connectionOf(url))];
+    await Promise.all([replica.connect(), watcher.connect()]);
+    await replica.query('begin');
+    await replica.query(`update ${schema}.inbox set payload = null, outcome = 'answered' where message_id = 'm'`);
+    let taken = false;
+    const taking = inbox.takeOver(lease('new', now + 1_000), 10).finally(() => {
+      taken = true;
+    });
+    const waits = "select 1 from pg_stat_activity where application_name = $1 and wait_event_type = 'Lock'";
+    await until(async () => taken || (await watcher.query(waits, [name])).rows.length > 0, 'the other transaction');
+    await replica.query('commit');
+    expect(await taking).toEqual([]);
+    await Promise.all([replica.end(), watcher.end(), store.close()]);
+  });
+
   test('a schema name that is no name is refused', async () => {
     const bad = openStateStore('postgres://127.0.0.1/x?schema=a;drop');
     await expect(bad).rejects.toMatchObject({ code: 'invalid-config' });
