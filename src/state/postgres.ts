@@ -11,8 +11,11 @@ import { asStoreError } from './store-error.ts';
 const poolSize = 8;
 const connectMs = 5_000;
 const statementMs = 10_000;
-/** Deadlock and serialisation failure: the server undid the statement and asks to repeat it. */
-const repeatable = new Set(['40P01', '40001']);
+/**
+ * Deadlock and serialisation failure: the server undid the statement and asks to repeat it. The third: somebody else's
+ * schema was dropped while the migrator looked through the tables of all of them.
+ */
+const repeatable = new Set(['40P01', '40001', '3F000']);
 const maximumRepeats = 3;
 const clockReadMs = 60_000;
 const clockStepMs = 200;
@@ -47,7 +50,7 @@ export async function openPostgresStore(address: string, options: OpenOptions): 
   const database = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
   let clock: { now: () => number; stop: () => void };
   try {
-    await prepareTables(database, schema);
+    await guard(() => prepareTables(database, schema));
     clock = await startServerClock(pool);
   } catch (error) {
     await database.destroy().catch(() => undefined);
