@@ -4,7 +4,7 @@ import type { DialogAction, Turn } from '../dialog/dialog-state.ts';
 import type { Locale } from '../message.ts';
 import type { Intent } from '../understanding/understanding.ts';
 import { type AnswerInput, cardBlocks, failedBlocks, orderBlocks, sizeBlocks } from './answer.ts';
-import { needText, offerText, sizeVerdict } from './blocks/verdict.ts';
+import { needAnd, offerText, sizeVerdict } from './blocks/verdict.ts';
 import { nextChoices } from './choices.ts';
 import {
   closing,
@@ -164,7 +164,7 @@ function orderVerdict(recommendation: Recommendation, words: Words): string {
   const fit = orderedFit(recommendation);
   return fit === null || fit === recommendation.recommended
     ? sizeVerdict(recommendation, words)
-    : `${needText(recommendation.estimate, words)}${words.locale === 'zh' ? '→ ' : ' → '}${offerText(fit, words)}`;
+    : needAnd(recommendation, offerText(fit, words), words);
 }
 
 /** Where only a correction or a remark is said, it is the verdict. */

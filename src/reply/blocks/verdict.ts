@@ -13,8 +13,12 @@ export function needText({ bytes }: Estimate, words: Words): string {
 
 /** The one line that answers "what do I need and what do I rent". */
 export function sizeVerdict(recommendation: Recommendation, words: Words): string {
-  const arrow = words.locale === 'zh' ? '→ ' : ' → ';
-  return `${needText(recommendation.estimate, words)}${arrow}${rentText(recommendation, words)}`;
+  return needAnd(recommendation, rentText(recommendation, words), words);
+}
+
+/** What it needs → the machine for it. */
+export function needAnd({ estimate }: Recommendation, machine: string, words: Words): string {
+  return `${needText(estimate, words)}${words.locale === 'zh' ? '→ ' : ' → '}${machine}`;
 }
 
 /** "take ecs.gn7i-c16g1.4xlarge: 1×A10 22.1 GiB, ¥10.09/h, within your ¥15/h", or why there is none. */
