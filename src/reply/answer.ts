@@ -6,7 +6,7 @@ import { hostBlocks } from './blocks/host.ts';
 import { memoryBar } from './blocks/memory.ts';
 import { tiersTable } from './blocks/tiers.ts';
 import { tipBlocks } from './blocks/tips.ts';
-import { cardName, cardVerdict, holds, needText, rentText, sizeVerdict } from './blocks/verdict.ts';
+import { cardName, cardVerdict, holds, isLate, needText, rentText, sizeVerdict } from './blocks/verdict.ts';
 import type { Facts } from './facts.ts';
 import { duration, gib, money, range } from './format.ts';
 import type { Words } from './messages/index.ts';
@@ -27,7 +27,7 @@ export function sizeBlocks(input: AnswerInput, recommendation: Recommendation, w
   const verdict = sizeVerdict(recommendation, words);
   return [
     { kind: 'verdict', level: 'main', text: verdict },
-    ...cards.map((card) => ownCardText(card, words)),
+    ...cards.map((card) => ownCardText(card, recommendation, words)),
     ...supporting(input, recommendation, words),
   ];
 }
@@ -42,7 +42,7 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
   const others =
     cards.length === 1
       ? [needText(recommendation.estimate, words), ...notRented(first, input, words), ...runTextOf(first, words)]
-      : cards.map((card) => comparedText(card, words));
+      : cards.map((card) => comparedText(card, recommendation, words));
   return [
     { kind: 'verdict', level: 'main', text: verdict },
     ...[...others, ...beside(cards, recommendation, words)].map(
@@ -53,8 +53,8 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
 }
 
 /** A card of a comparison: whether it holds it, how fast it is and what 1,000 steps cost. */
-function comparedText(card: Fit, words: Words): string {
-  const verdict = cardVerdict(card, words);
+function comparedText(card: Fit, recommendation: Recommendation, words: Words): string {
+  const verdict = cardVerdict(card, recommendation, words);
   if (card.secondsPerIteration === null) return verdict;
   const { price, costPerThousandIterations: thousand } = card;
   const cost = price === null || thousand === null ? null : money(thousand, price.currency);
@@ -95,27 +95,32 @@ export function failedBlocks(input: AnswerInput, recommendation: Recommendation,
   return [{ kind: 'text', level: 'main', text: machine }, ...blocks];
 }
 
-function fitVerdict(card: Fit, { estimate }: Recommendation, words: Words): string {
-  const verdict = cardVerdict(card, words);
+function fitVerdict(card: Fit, recommendation: Recommendation, words: Words): string {
+  const { estimate } = recommendation;
+  const verdict = cardVerdict(card, recommendation, words);
   const { usableGiB, neededGiB } = card;
   const spare = usableGiB - neededGiB;
   const tight = spare >= 0 && spare < usableGiB * estimate.uncertainty.relative;
   return tight ? `${verdict}${words.locale === 'zh' ? '；' : '; '}${words.answer.verdict.tight}` : verdict;
 }
 
-function compareVerdict(cards: readonly Fit[], { bests }: Recommendation, words: Words): string {
-  const fitting = cards.filter(holds);
+function compareVerdict(cards: readonly Fit[], recommendation: Recommendation, words: Words): string {
+  const { bests } = recommendation;
+  const holding = cards.filter(holds);
+  const inTime = holding.filter((card) => !isLate(card, recommendation));
+  const fitting = inTime.length > 0 ? inTime : holding;
   const unchanged = fitting.filter(({ changes }) => changes.length === 0);
   const rank = ({ gpu }: Fit): number => bests.findIndex((best) => best.gpu === gpu);
   const [best] = [...(unchanged.length > 0 ? unchanged : fitting)].sort(
     (left, right) => (rank(left) + 1 || Infinity) - (rank(right) + 1 || Infinity),
   );
   if (best === undefined) return words.answer.verdict.neither(cards.map(cardName).join(', '));
-  return words.answer.verdict.better(cardName(best), cardVerdict(best, words));
+  return words.answer.verdict.better(cardName(best), cardVerdict(best, recommendation, words));
 }
 
-function ownCardText(card: Fit, words: Words): Block {
-  return { kind: 'text', level: 'main', text: words.answer.verdict.own(cardName(card), cardVerdict(card, words)) };
+function ownCardText(card: Fit, recommendation: Recommendation, words: Words): Block {
+  const verdict = cardVerdict(card, recommendation, words);
+  return { kind: 'text', level: 'main', text: words.answer.verdict.own(cardName(card), verdict) };
 }
 
 function supporting(input: AnswerInput, recommendation: Recommendation, words: Words): readonly Block[] {

@@ -109,8 +109,22 @@ export function offerText(fit: Fit, words: Words): string {
   return words.answer.verdict.take(fit.instanceType ?? fit.gpu, gpuText(fit), price);
 }
 
-/** Whether one card holds it, with the figures that say why. */
-export function cardVerdict(fit: Fit, words: Words): string {
+/** Whether one card holds it, with the figures that say why, and whether it is quick enough. */
+export function cardVerdict(fit: Fit, { deadlineHours }: Deadline, words: Words): string {
+  const verdict = memoryVerdict(fit, words);
+  if (!holds(fit) || !isLate(fit, { deadlineHours })) return verdict;
+  const hours = (value: number | null | undefined): string => duration(value ?? 0, words.locale);
+  return `${verdict}${words.answer.verdict.late(hours(deadlineHours), hours(fit.runHours))}`;
+}
+
+type Deadline = Pick<Recommendation, 'deadlineHours'>;
+
+/** Longer than the person has. */
+export function isLate({ runHours }: Fit, { deadlineHours }: Deadline): boolean {
+  return deadlineHours !== null && runHours !== undefined && runHours > deadlineHours;
+}
+
+function memoryVerdict(fit: Fit, words: Words): string {
   const card = cardName(fit);
   const text = words.answer.verdict;
   const needed = gibOf(fit.neededGiB);

@@ -75,6 +75,7 @@ export const en = {
       `Not as it is (${figures.asIs} on this card, it has ${figures.usable} GiB), but with ${figures.changes} it fits on ${card}: ${figures.needed}`,
     no: (card: string, needed: string, usable: string, missing: string) =>
       `No, it does not fit on ${card}: needs ${needed}, has ${usable} GiB, ${missing} GiB short`,
+    late: (hours: string, takes: string) => `; but not done within ${hours}: the run takes about ${takes}`,
     tight: 'tight: within the uncertainty of the estimate, keep something in hand',
     better: (card: string, reason: string) => `Take ${card}: ${reason}`,
     neither: (cards: string) => `None of ${cards} holds it as it is`,

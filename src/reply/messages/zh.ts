@@ -63,6 +63,7 @@ export const zh: AnswerMessages = {
     yesWith: (card, { asIs, changes, needed, usable }) =>
       `直接跑放不下（这张卡上要 ${asIs}，可用 ${usable} GiB）；${changes}${/[a-z]$/i.test(changes) ? ' ' : ''}的话，${card} 放得下：要 ${needed}`,
     no: (card, needed, usable, missing) => `放不下：${card} 可用 ${usable} GiB，要 ${needed}，差 ${missing} GiB`,
+    late: (hours, takes) => `；但 ${hours}内训不完，约要 ${takes}`,
     tight: '余量很小，落在估算误差之内，最好再留一点',
     better: (card, reason) => `选 ${card}：${reason}`,
     neither: (cards) => `${cards} 都放不下`,
