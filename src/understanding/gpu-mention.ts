@@ -20,6 +20,16 @@ const MEMORY_AFTER =
   /^s?(?:[\s-]*(?:sxm\d?|pcie|laptop|notebook|mobile|max-?q|笔记本|移动版|显卡|卡))?[\s\-(/:@]*(?:(?:is|has|with|是|有|带)\s*)?(?:显存)?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib|gigs?)(?![a-wyz0-9]|x(?!\d))(?!\s*(?:of )?(?:ram|内存|system|host))/;
 const MEMORY_BARE_AFTER = /^-(16|32|40|80)(?![\dx])/;
 const MEMORY_BEFORE = /(?<![\d.x])(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib|gigs?) ?(?:显存|版本?)? ?的? ?$/;
+const OTHER_LINK = '(?:\\/|,? ?(?:和|跟|与|或者?|还是|对比|or|and|vs\\.?|versus)) ?(?:the |an? )?';
+const SIZE_UNIT = '(?:g|gb|gib|gigs?)(?![a-wyz0-9]|x(?!\\d))';
+/** "V100 16G 和 32G", "A100 40/80GB": the same card once more, with other memory. */
+const SIZES_AFTER = new RegExp(
+  `^[\\s\\-(]*(\\d{1,3})(?: ?${SIZE_UNIT}|(?= ?\\/)) ?的?版?本? ?${OTHER_LINK}(\\d{1,3}) ?${SIZE_UNIT}(?! ?(?:of )?的?(?:ram|内存|主存|system|host|ddr))`,
+);
+/** "16G 和 32G 的 V100" */
+const SIZES_BEFORE = new RegExp(
+  `(?<![\\d.x])(\\d{1,3}) ?${SIZE_UNIT} ?的? ?${OTHER_LINK}(\\d{1,3}) ?${SIZE_UNIT} ?(?:显存|版本?)? ?的? ?$`,
+);
 const LAPTOP = new RegExp(words('laptop'));
 const LAPTOP_BEFORE = new RegExp(`${words('laptop')}[^a-z\\d,.;]{0,3}$`);
 const COUNT_BEFORE =
@@ -77,6 +87,21 @@ function countNear(text: string, { start, end }: Span): { readonly count: number
   return { count, span: { start: start - ahead[0].length, end: start } };
 }
 
+interface TwoSizes extends Span {
+  readonly sizes: readonly [number, number];
+}
+
+/** Two memory sizes of one card that stand side by side at its name. */
+function twoSizes(text: string, { start, end }: Span): TwoSizes | null {
+  const behind = SIZES_AFTER.exec(after(text, end, 40));
+  const ahead = behind === null ? SIZES_BEFORE.exec(before(text, start, 40)) : null;
+  const [all = '', one = '', other = ''] = behind ?? ahead ?? [];
+  const [first, second] = [plausible(one), plausible(other)];
+  if (first === null || second === null || first === second) return null;
+  const from = behind === null ? start - all.length : end;
+  return { start: from, end: from + all.length, sizes: [first, second] };
+}
+
 interface Named extends Span {
   readonly name: string;
   readonly laptop: boolean;
@@ -108,7 +133,18 @@ function isCardNumber(reading: Reading, { start, end }: Span): boolean {
   );
 }
 
-function describe(reading: Reading, card: Named): GpuSpan {
+function describe(reading: Reading, card: Named): readonly GpuSpan[] {
+  const two = twoSizes(reading.rest, card);
+  if (two === null) return [describeOne(reading, card)];
+  const { name } = card;
+  const named = { start: Math.min(card.start, two.start), end: Math.max(card.end, two.end) };
+  const count = countNear(reading.rest, named);
+  erase(reading, [two, ...(count === null ? [] : [count.span])]);
+  const span = { start: Math.min(named.start, count?.span.start ?? named.start), end: named.end };
+  return two.sizes.map((memoryGiB) => ({ ...span, gpu: { name, memoryGiB }, count: count?.count ?? null }));
+}
+
+function describeOne(reading: Reading, card: Named): GpuSpan {
   const memory = memoryNear(reading.rest, card);
   const body =
     memory === null
@@ -221,7 +257,7 @@ export function readGpuMentions(reading: Reading, vocabulary: Vocabulary): GpuRe
   const machines = instances(reading);
   const cards = named(reading, vocabulary);
   const claimed = cards.filter((card) => isClaim(reading, card, machines));
-  const described = cards.filter((card) => !claimed.includes(card)).map((card) => describe(reading, card));
+  const described = cards.filter((card) => !claimed.includes(card)).flatMap((card) => describe(reading, card));
   const bare = [...memoryOnly(reading), ...countedMemory(reading), ...memoryEnough(reading)];
   const mentions = [...machines, ...described, ...bare].sort((a, b) => a.start - b.start);
   return { mentions, claimed };

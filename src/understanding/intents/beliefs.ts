@@ -53,7 +53,7 @@ const RULES: readonly Rule[] = [
   {
     id: 'ram-adds-to-vram',
     pattern:
-      /(?:plus|加上?|和|\+|and)\s?\d{1,4} ?(?:g|gb|gib)\s?(?:of )?(?:system |host )?(?:ram|内存|主存)|(?:内存|ram)[^,.;?\n]{0,10}(?:当|顶|补|算作|作为|as) ?(?:显存|vram)/,
+      /(?:plus|加上?)\s?\d{1,4} ?(?:g|gb|gib)\s?(?:of )?(?:system |host )?(?:ram|内存|主存)|(?:和|\+|and)\s?\d{1,4} ?(?:g|gb|gib)\s?(?:of )?(?:system |host )?(?:ram|内存|主存)[^.;?\n]{0,24}(?:够|能|加起来|一共|总共|合计|相当|enough|plenty|total|together|should)|(?:内存|ram)[^,.;?\n]{0,10}(?:当|顶|补|算作|作为|as) ?(?:显存|vram)/,
   },
   {
     id: 'subscription-always-cheaper',

@@ -126,6 +126,8 @@ function listed(reading: Reading, mentions: readonly GpuSpan[]): readonly GpuSpa
   const linked = mentions.every((mention, index) => {
     const next = mentions[index + 1];
     if (next === undefined) return true;
+    // one name with two memory sizes
+    if (next.start === mention.start) return true;
     const between = reading.text.slice(mention.end, next.start);
     return LIST_LINK.test(between) && !PLAIN_AND.test(between);
   });
