@@ -66,6 +66,16 @@ function unifyTimes(text: string): string {
     .replace(/ {2,}/g, ' ');
 }
 
+/** More digits than anything that is counted here. */
+const MOST_ZEROS = 15;
+
+/** 1e5 iterations, 8e4 steps; a power beyond all sense stays a number that can be refused. */
+function spellPowers(text: string): string {
+  return text.replace(/(?<![\w.])(\d{1,3}(?:\.\d)?)e\+?(\d{1,4})(?![\w.])/gi, (_all, number: string, power: string) =>
+    String(Math.round(Number(number) * 10 ** Math.min(Number(power), MOST_ZEROS))),
+  );
+}
+
 /** A YAML list of two numbers as the pair that it is: `IMAGE_SIZE:` with `- 1024` and `- 512` below. */
 function inlinePairs(text: string): string {
   return text.replace(
@@ -84,7 +94,9 @@ export function normalize(message: string): Normalized {
     .replace(/[ \t\u00a0\u1680\u3000]+/g, ' ')
     // blank lines say nothing, and rules that look past white space would walk thousands of them again and again
     .replace(/\n ?(?:\n ?)+/g, '\n');
-  const cased = englishToDigits(toArabicNumerals(unifyTimes(inlinePairs(correctKeywords(visible))))).trim();
+  const cased = englishToDigits(
+    toArabicNumerals(spellPowers(unifyTimes(inlinePairs(correctKeywords(visible))))),
+  ).trim();
   const text = cased.toLowerCase();
   return text.length === cased.length ? { text, cased } : { text, cased: text };
 }

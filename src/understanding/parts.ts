@@ -5,7 +5,7 @@ import { type GpuReading, readGpuMentions } from './gpu-mention.ts';
 import { relativeChanges } from './intents/changes.ts';
 import { says } from './lexicon/lexicon.ts';
 import { type ModelReading, readModel } from './model-mention.ts';
-import type { Reading } from './reading.ts';
+import { FILLER, type Reading } from './reading.ts';
 import { readBatch } from './slots/batch.ts';
 import { readBudget, readBudgetChanges } from './slots/budget.ts';
 import { attachCard, countOfOthers, plainCountOfOthers, readGpus } from './slots/gpus.ts';
@@ -66,7 +66,8 @@ export function readParts(reading: Reading, context: UnderstandingContext, vocab
   };
   const named = { ...withoutRecipe(model, spoken), ...spelledOut(artifacts, model) };
   const together = { ...named, ...spoken };
-  const bare = artifacts.config === null || isOneLine(reading.text) ? readBare(reading, together, context) : {};
+  const sentence = artifacts.config === null ? reading : besideCalls(reading);
+  const bare = sentence === null ? {} : readBare(sentence, together, context);
   const said: Slots = { ...together, ...bare };
   const changes = readChanges(reading, said);
   const slots = attachCard({ ...artifacts.slots, ...said }, artifacts, { held, vocabulary });
@@ -75,12 +76,16 @@ export function readParts(reading: Reading, context: UnderstandingContext, vocab
   return { artifacts, words, model, cards, changes, said, slots, recipe, alternatives };
 }
 
-/** A name like smp.Unet in a sentence is no pasted code: its bare numbers are the person's own. */
-function isOneLine(text: string): boolean {
-  return text.length <= SENTENCE && !/[\n(){}=]|--/.test(text);
-}
-
 const SENTENCE = 200;
+/** Arguments of a constructor whose name was read. */
+const ARGUMENTS = new RegExp(`(?<=${FILLER})\\([^()\\n]{0,200}\\)`, 'g');
+
+/** A constructor in a sentence is no pasted program: the bare numbers beside it are the person's own. Null for code. */
+function besideCalls(reading: Reading): Reading | null {
+  const rest = reading.rest.replace(ARGUMENTS, (all) => FILLER.repeat(all.length));
+  const isSentence = rest.length <= SENTENCE && !/[\n(){}=]|--/.test(rest);
+  return isSentence ? { ...reading, rest } : null;
+}
 
 function readBatchFirst(reading: Reading, artifacts: ArtifactReading): Batch {
   const batch = readBatch(reading);

@@ -2,7 +2,7 @@ import type { ModelDefaults } from '../../catalog/resolve-model.ts';
 import { AppError } from '../errors.ts';
 import type { LossName, ModelSpec, OptimizerName, OptimizerStep, Workload } from '../estimator/workload.ts';
 import { parseTorchVersion } from '../estimator/workload.ts';
-import type { WorkloadFields } from './fields.ts';
+import { parseFields, type WorkloadFields, workloadFieldsSchema } from './fields.ts';
 
 export interface WorkloadSources {
   readonly model: ModelSpec;
@@ -110,9 +110,15 @@ function keepsGradients({ implementation }: WorkloadSources['model']): boolean {
   return implementation === 'ultralytics';
 }
 
+/** What a name says is as free as what people write: only what counts of it has to be possible. */
 function mergeFields(weaker: WorkloadFields, stronger: WorkloadFields): WorkloadFields {
-  const said = Object.entries(stronger).filter(([, value]) => value !== null && value !== undefined);
-  return { ...weaker, ...Object.fromEntries(said) };
+  const said = Object.fromEntries(
+    Object.entries(stronger).filter(([, value]) => value !== null && value !== undefined),
+  );
+  const left = Object.fromEntries(
+    Object.entries(weaker).filter(([name, value]) => value !== undefined && said[name] === undefined),
+  );
+  return Object.keys(left).length === 0 ? said : { ...parseFields(workloadFieldsSchema, left), ...said };
 }
 
 function torchVersion(text: string): number {

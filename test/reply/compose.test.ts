@@ -129,6 +129,22 @@ describe('other questions', () => {
     expect(lines.filter((line) => /每步 [\d.–]+ 秒，千步 ¥[\d.]+$/.test(line))).toHaveLength(2);
   });
 
+  test('a card that holds the run and is too slow for the deadline', () => {
+    const run = 'segformer b2 512x512 batch 8 160k iter 5 小时内训完';
+    expect(verdict(last('zh', `${run}，A10 够吗`))).toMatch(/^放得下：A10.*；但 5 小时内训不完，约要 [\d.]+ 小时$/);
+    expect(verdict(last('zh', `${run}，A10 和 A100 80G 选哪个`))).toMatch(/^选 A100 80GB：放得下(?!.*训不完)/);
+    expect(verdict(last('en', 'segformer b2 512x512 batch 8, my 3090, 160k iters done in 3 hours?'))).toContain(
+      'but not done within 3 h',
+    );
+  });
+
+  test('impossible counts of a constructor are asked for again', () => {
+    const [first, second] = converse('zh', ['smp.Unet(classes=-5) 512 batch 8 预算不限', '5']);
+    expect(first?.fallback).toMatch(/^类别数超出了能训练的范围（1 到 100000）/);
+    expect(second?.fallback).toMatch(/^需要 [\d.]+ GiB/);
+    expect(last('zh', 'smp.Unet(in_channels=0) 512 batch 8 预算不限').fallback).toMatch(/^输入通道数超出/);
+  });
+
   test('spot without a known price says what it was judged at', () => {
     expect(find(last('zh', 'segformer b2 512x512 batch 8 抢占式 预算 20/时'), 'note').text).toContain('没有抢占式的价');
   });

@@ -36,6 +36,8 @@ export const enDialog = {
     imageWidth: 'the image width',
     batchSize: 'the batch size',
     numClasses: 'the number of classes',
+    inputChannels: 'the number of input channels',
+    baseChannels: 'the width of the first level',
     gpus: 'the number of GPUs',
     gpu: 'the card',
     other: 'that value',
@@ -45,6 +47,8 @@ export const enDialog = {
     imageWidth: '1 to 16,384 pixels',
     batchSize: '1 to 4,096 images per GPU',
     numClasses: '1 to 100,000',
+    inputChannels: '1 to 1,024',
+    baseChannels: '1 to 1,024',
     gpus: '1 to 1,024',
   },
 

@@ -11,7 +11,7 @@ export const zhDialog: DialogMessages = {
     'unknown-gpu': ({ name, nearest }) =>
       `没有收录"${name ?? '?'}"这张卡。${nearest ? `是不是 ${nearest}？` : ''}直接说显存也行，比如"24G 的卡"。`,
     'out-of-range': ({ field, limit }) =>
-      `${field || '这个数'} 超出了能训练的范围${limit ? `（${limit}）` : ''}，确认一下数字再说一遍。`,
+      `${field || '这个数'}${/[a-z]$/i.test(field ?? '') ? ' ' : ''}超出了能训练的范围${limit ? `（${limit}）` : ''}，确认一下数字再说一遍。`,
     'too-large': () => '这条消息太长了，只贴报错那几行或者训练命令就够，别超过 100 KB。',
     'invalid-config': ({ names }) => `配置不完整${names ? `：${names}` : ''}。补齐之后重新启动。`,
     'invalid-catalog': () => '目录数据读不出来，管理员可以在日志里看到是哪个文件、哪一行、哪个字段。',
@@ -26,6 +26,8 @@ export const zhDialog: DialogMessages = {
     imageWidth: '图的宽',
     batchSize: 'batch',
     numClasses: '类别数',
+    inputChannels: '输入通道数',
+    baseChannels: '首层通道数',
     gpus: '卡数',
     gpu: '卡',
     other: '这个数',
@@ -35,6 +37,8 @@ export const zhDialog: DialogMessages = {
     imageWidth: '1 到 16384 像素',
     batchSize: '每卡 1 到 4096 张',
     numClasses: '1 到 100000',
+    inputChannels: '1 到 1024',
+    baseChannels: '1 到 1024',
     gpus: '1 到 1024',
   },
 

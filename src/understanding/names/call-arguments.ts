@@ -36,10 +36,15 @@ export function countOf(value: PythonValue | undefined): number | undefined {
   return Number.isInteger(value.value) && value.value > 0 ? value.value : undefined;
 }
 
+/** Like `countOf`, and what is none stays as it is: whoever sizes it says what is possible. */
+function statedCount(value: PythonValue | undefined): number | undefined {
+  return value?.kind === 'literal' && typeof value.value === 'number' ? value.value : undefined;
+}
+
 /** What any constructor's keywords say of the run, whatever the library calls them. */
 export function commonArguments(call: PythonCall): Fields {
-  const numClasses = countOf(argument(call, CLASSES));
-  const inputChannels = countOf(argument(call, CHANNELS));
+  const numClasses = statedCount(argument(call, CLASSES));
+  const inputChannels = statedCount(argument(call, CHANNELS));
   const baseChannels = countOf(argument(call, WIDTHS));
   const attention = textOf(call.keywords.get('attn_implementation'));
   const auxiliary = argument(call, ['aux_loss', 'use_auxiliary_head']);

@@ -12,7 +12,6 @@ interface Batch {
   readonly gpus?: number;
 }
 
-const MAX_BATCH = 65_536;
 const NUMBER = '(\\d{1,5})(?![\\d.]*\\d|k\\b| ?x ?\\d{3}| ?%| ?(?:g|gb|gib|mb)\\b)';
 /** batch, batch size, batchsize, bs, 批大小. */
 export const BATCH_WORD =
@@ -32,7 +31,7 @@ const TOTAL_BEFORE = /(?:总(?:的|共|体)?|全局|合计|一共|共|global|tot
 const PER_BEFORE =
   /(?:每(?:一|1)?(?:张|块|个)?(?:显|gpu)?卡(?:上)?(?:的)?|每(?:个)?gpu(?:上)?|单卡(?:上)?(?:的)?|per[- ]?(?:gpu|card|device)|local|一张卡|1张卡) ?$/;
 const TOTAL_AFTER =
-  /^ ?(?:张|images?|imgs?)? ?[(,]? ?(?:(?:in|is|as|是|为|算) ?)?(?:the )?(?:total|总共|总的?|overall|global|globally|across|over (?:all|\d+)|合计|共)(?![a-z]|共? ?\d)/;
+  /^ total(?= \d{1,3} ?x? ?(?:gpus?|cards?|[a-z]{1,4}\d))|^ ?(?:张|images?|imgs?)? ?[(,]? ?(?:(?:in|is|as|是|为|算) ?)?(?:the )?(?:total|总共|总的?|overall|global|globally|across|over (?:all|\d+)|合计|共)(?![a-z]|共? ?\d)/;
 const PER_AFTER = new RegExp(
   `^(?:${PER_GPU}| ?(?:on )?each(?![a-z])| ?[([] ?(?:按)?(?:每|per |\\/ ?|each |单)(?:一|1)?(?:张|块|个)?(?:显)?(?:卡|gpu|card))`,
 );
@@ -202,7 +201,11 @@ const RULES: readonly Rule[] = [
     needs: NEEDS_BATCH,
   },
   // an impossible number is kept, so that the answer can say what is possible
-  { pattern: new RegExp(`${BATCH_WORD} ?(?:[=:是为] ?| )(-\\d{1,4})(?![\\d.])`, 'g'), rank: 6, needs: NEEDS_BATCH },
+  {
+    pattern: new RegExp(`${BATCH_WORD} ?(?:[=:是为] ?| )(-\\d{1,4}|\\d{6,18})(?![\\d.])`, 'g'),
+    rank: 6,
+    needs: NEEDS_BATCH,
+  },
   {
     pattern: /(?:总共|一共|1共|合计|共) ?(\d{1,3}) ?张(?! ?(?:显?卡|gpu|照片|图片|数据|训练|样本))/g,
     scope: 'total',
@@ -245,10 +248,7 @@ function readRule(
   { pattern, scope, rank, gpus, needs, inherits }: Rule,
 ): readonly Candidate<Batch>[] {
   if (needs?.test(reading.rest) === false) return [];
-  return take(reading, pattern, ({ groups }) => {
-    const size = Number(groups.find((group) => group !== ''));
-    return Number.isFinite(size) && size <= MAX_BATCH;
-  }).map((found) => {
+  return take(reading, pattern).map((found) => {
     const size = Number(found.groups.find((group) => group !== ''));
     const numberAt = found.start + found.all.lastIndexOf(String(size));
     const ownScope = scope ?? scopeOf(reading, found);

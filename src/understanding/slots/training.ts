@@ -98,6 +98,8 @@ function readLoss(text: string): Slots['loss'] | null {
 }
 
 const CLASS_RULES: readonly { readonly pattern: RegExp; readonly classes?: number; readonly rank: number }[] = [
+  // an impossible number is kept, so that the answer can say what is possible
+  { pattern: /(?:(?:num_?)?classes|类别?数?) ?[=:是为]? ?(-\d{1,5})(?![\d.])/g, rank: 9 },
   {
     pattern: /\b(?:num_?classes|n_?classes|num_?labels|classes|nc|n_?cls|out_?channels)["']? ?[=:] ?(\d{1,5})/g,
     rank: 8,

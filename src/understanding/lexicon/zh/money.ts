@@ -18,6 +18,8 @@ export const money = {
     '无预算(?:限制|要求|上限)?',
     '预算: ?无(?![\\u4e00-\\u9fff])',
     '多少钱都行',
+    // the last word behind the figures of a run
+    '(?<=[a-z\\d][\\s,.;]{1,3}|[,;] ?)不限(?:了|吧)?(?=[\\s.!]*$)',
   ],
   budget: [
     '预算',
