@@ -5,7 +5,7 @@ import type { EntryOutcome, InboxEntry } from '../state/inbox-store.ts';
 import type { Hold, Holds } from './holds.ts';
 import type { InboxLimits, InboxOptions } from './inbox-options.ts';
 import { deliveryKey, readPayload } from './payload.ts';
-import { createSlots, createTurns } from './slots.ts';
+import { createSlots, type Turns } from './slots.ts';
 import { createWait } from './wait.ts';
 
 /** A message that ended this many processes while it was handled is no longer tried. */
@@ -30,6 +30,7 @@ export interface Answering {
 interface AnsweringOptions extends Omit<InboxOptions, 'limits'> {
   readonly limits: InboxLimits;
   readonly holds: Holds;
+  readonly turns: Turns;
   readonly signal: AbortSignal;
 }
 
@@ -44,10 +45,9 @@ type Attempt = AnswerOutcome | 'again';
 
 /** One message: handled, delivered, tried again where that makes sense. */
 export function createAnswering(options: AnsweringOptions): Answering {
-  const { limits, holds, logger, metrics, store } = options;
+  const { limits, holds, logger, metrics, store, turns } = options;
   const inSlot = createSlots(limits.concurrency);
   const alone = createSlots(1);
-  const turn = createTurns();
   const wait = createWait({ firstMs: limits.retryMs, signal: options.signal });
 
   const timed = async <T>(name: string, adapter: string, run: () => Promise<T>): Promise<T> => {
@@ -94,7 +94,7 @@ export function createAnswering(options: AnsweringOptions): Answering {
     const { message } = task.accepted;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await turn();
+        await turns.next();
         return await inSlot(() => timed('handle', task.adapter, () => handle(task)));
       } catch (error) {
         const found = failed(error, task, 'message not handled');

@@ -9,6 +9,7 @@ import { defaultLimits, type Inbox, type InboxOptions } from './inbox-options.ts
 import { writePayload } from './payload.ts';
 import { type Repeated, repeat } from './repeat.ts';
 import { createRunner } from './runner.ts';
+import { createTurns } from './slots.ts';
 
 const maximumBatch = 200;
 const maximumTakeOver = 100;
@@ -23,6 +24,7 @@ export function createInbox(options: InboxOptions): Inbox {
   const { store, logger, metrics } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const holds = createHolds(store, limits.leaseMs);
+  const turns = createTurns();
   const stopping = new AbortController();
   /** Messages accepted here and not yet answered, with their conversation. */
   const open = new Map<string, string>();
@@ -42,7 +44,7 @@ export function createInbox(options: InboxOptions): Inbox {
   const runner = createRunner({
     advance: createBatcher<Finished, Advance>((finished) => store.advance(finished, store.now()), maximumBatch),
     release: (hold) => store.release([hold]),
-    answering: createAnswering({ ...options, limits, holds, signal: stopping.signal }),
+    answering: createAnswering({ ...options, limits, holds, turns, signal: stopping.signal }),
     holds,
     logger,
     retryMs: limits.retryMs,
@@ -101,6 +103,7 @@ export function createInbox(options: InboxOptions): Inbox {
     },
     waiting: () => open.size + arriving,
     async accept(accepted) {
+      turns.arrived();
       const entry = toEntry(accepted, store.now());
       if (Buffer.byteLength(entry.payload) > limits.maximumBytes) {
         throw new AppError('too-large', `a message of more than ${limits.maximumBytes} bytes is not taken`);

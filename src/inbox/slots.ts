@@ -15,14 +15,39 @@ export function createSlots(limit: number): <T>(work: () => Promise<T>) => Promi
   };
 }
 
+/** Turns of the event loop from the arrival of a message until it is stored and acknowledged. */
+const turnsOfArrival = 2;
+export interface Turns {
+  /** A message is here. */
+  arrived(): void;
+  /** Resolves for one caller after the other. */
+  next(): Promise<void>;
+}
+
 /**
- * Lets one caller go per turn of the event loop: computing an answer keeps the thread busy, and what arrives meanwhile
- * must be stored and acknowledged before the next one begins.
+ * Lets one caller go per turn of the event loop, and none while messages arrive: computing an answer keeps the thread
+ * busy, and whoever waits for an acknowledgement goes first. After `patienceMs` one goes all the same: a flood must not
+ * end the answers.
  */
-export function createTurns(): () => Promise<void> {
+export function createTurns(patienceMs = 25): Turns {
   let last = Promise.resolve();
-  return () => {
-    last = last.then(() => new Promise((resolve) => setImmediate(resolve)));
-    return last;
+  let arrivals = 0;
+  const quiet = async (): Promise<void> => {
+    const until = performance.now() + patienceMs;
+    let still = 0;
+    do {
+      const before = arrivals;
+      await new Promise((resolve) => setImmediate(resolve));
+      still = arrivals === before ? still + 1 : 0;
+    } while (still < turnsOfArrival && performance.now() < until);
+  };
+  return {
+    arrived() {
+      arrivals += 1;
+    },
+    next() {
+      last = last.then(quiet);
+      return last;
+    },
   };
 }

@@ -65,10 +65,14 @@ export function replicasSuite({ name, fresh, open }: Backend): void {
       const [first, second] = await Promise.all([open(address), open(address)]);
       const platform = new Platform();
       const process = killable(first.inbox);
+      let killed = false;
       const doomed = inboxOn(process.store, platform, {
         limits: { leaseMs: 300 },
         handle: async ({ text }) => {
-          if (text === 'fatal') process.kill();
+          if (text === 'fatal') {
+            process.kill();
+            killed = true;
+          }
           return replyOf(text);
         },
         deliver: (outgoing) =>
@@ -77,6 +81,7 @@ export function replicasSuite({ name, fresh, open }: Backend): void {
       await doomed.inbox.accept(accepted('fine'));
       await until(() => platform.sent.length === 1);
       await doomed.inbox.accept(accepted('fatal'));
+      await until(() => killed);
       void doomed.inbox.accept(accepted('lost with the process'));
       const heir = inboxOn(second.inbox, platform, { limits: { leaseMs: 300 } });
       await heir.inbox.start();
