@@ -23,6 +23,8 @@ export interface HealthServer {
 }
 
 const probeMs = 3_000;
+/** Longer than proxies keep theirs: Node takes one new connection per turn of its loop, so a burst should find them open. */
+const keepAliveTimeout = 75_000;
 
 interface Answer {
   readonly status: number;
@@ -42,7 +44,7 @@ const json = (status: number, value: unknown): Answer => ({
  */
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const server = createServer(
-    { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384 },
+    { requestTimeout: 30_000, headersTimeout: 10_000, maxHeaderSize: 16_384, keepAliveTimeout },
     (request, response) => {
       void respond(request, response, options);
     },
