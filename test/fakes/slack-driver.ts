@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { request } from 'undici';
 import type { SlackServer } from './slack-server.ts';
 
 /** What Slack got back for one delivery. */
@@ -64,11 +65,13 @@ export function httpTransport(url: () => string, secret: string): SlackTransport
         ...options.headers,
       };
       const started = performance.now();
-      const answer = await fetch(url(), { method: 'POST', headers, body }).catch(() => undefined);
-      const text = answer === undefined ? '' : await answer.text();
+      // `fetch` takes several times the processor time, and so would be what a bench measures.
+      const answer = await request(url(), { method: 'POST', headers, body }).catch(() => undefined);
+      const text = (await answer?.body.text()) ?? '';
       const ms = performance.now() - started;
       const response: unknown = text.startsWith('{') ? JSON.parse(text) : text || undefined;
-      return { acked: answer?.status === 200, status: answer?.status ?? 0, response, ms };
+      const status = answer?.statusCode ?? 0;
+      return { acked: status === 200, status, response, ms };
     };
   const form = 'application/x-www-form-urlencoded';
   const json = send('application/json', (payload) => JSON.stringify(payload));
