@@ -63,10 +63,33 @@ function merge(state: DialogState, understanding: Understanding): DialogState {
   };
 }
 
-/** Networks of a comparison wait for the questions that it needs; cards are held as slots, and once answered it is over. */
-function comparedNow(state: DialogState, { compare, slots }: Understanding): Pick<DialogState, 'compared'> {
+/** What every network of a comparison is sized for. */
+const OF_THE_RUN: ReadonlySet<string> = new Set([
+  'imageHeight',
+  'imageWidth',
+  'batchSize',
+  'batchScope',
+  'gpus',
+  'gpu',
+  'owned',
+  'precision',
+  'numClasses',
+  'inputChannels',
+  'optimizer',
+  'loss',
+  'dataset',
+  'attention',
+  'gradientCheckpointing',
+]);
+
+/** Networks of a comparison wait for the questions that it needs and stay for other figures of the run; cards are held as slots. */
+function comparedNow(state: DialogState, { compare, slots, changes }: Understanding): Pick<DialogState, 'compared'> {
   const networks = compare.length > 1 && namedGpus(slots).length < 2 ? compare : undefined;
-  const waiting = state.asked === null || slots.model !== undefined ? undefined : state.compared;
+  const names = [...Object.keys(slots), ...changes.map(({ slot }) => (slot === 'imageSize' ? 'imageHeight' : slot))];
+  // "batch 8 呢" asks for both again
+  const again = names.length > 0 && names.every((name) => OF_THE_RUN.has(name));
+  const waits = slots.model === undefined && (state.asked !== null || again);
+  const waiting = waits ? state.compared : undefined;
   const compared = networks ?? waiting;
   return compared === undefined ? {} : { compared };
 }

@@ -1,15 +1,27 @@
-import { without } from '../dialog/slots.ts';
+import { recommend } from '../advice/recommend.ts';
+import type { Fit } from '../advice/recommendation.ts';
+import { namedGpus, without } from '../dialog/slots.ts';
 import type { ModelFigure } from '../reply/facts.ts';
 import type { Slots } from '../understanding/understanding.ts';
-import { workloadFromSlots } from '../workload/from-slots.ts';
-import type { AnswerPorts } from './ports.ts';
+import { type SlotWorkload, workloadFromSlots } from '../workload/from-slots.ts';
+import { type AnswerPorts, advicePorts } from './ports.ts';
+import { requestFromSlots } from './request.ts';
 
 /** Every network of a comparison, sized for the run that the conversation holds. */
 export function modelFigures(slots: Slots, names: readonly string[], ports: AnswerPorts): readonly ModelFigure[] {
   const run = without(slots, ['model', 'backbone', 'implementation', 'modelText', 'outputStride']);
   return names.map((name) => {
-    const { workload } = workloadFromSlots({ ...run, modelText: name }, ports.catalog);
-    const { bytes } = ports.estimate(workload);
-    return { label: name, allocatedBytes: bytes.allocatedPeak, deviceBytes: bytes.device };
+    const named = { ...run, modelText: name };
+    const built = workloadFromSlots(named, ports.catalog);
+    const { bytes } = ports.estimate(built.workload);
+    const figure = { label: name, allocatedBytes: bytes.allocatedPeak, deviceBytes: bytes.device };
+    return { ...figure, cards: cardsFor(named, built, ports) };
   });
+}
+
+/** Whether the cards that were named hold this network. */
+function cardsFor(slots: Slots, built: SlotWorkload, ports: AnswerPorts): readonly Fit[] {
+  if (namedGpus(slots).length === 0) return [];
+  const { own, named } = recommend(requestFromSlots(slots, built, ports), advicePorts(ports));
+  return own === null ? named : [own, ...named];
 }
