@@ -20,7 +20,7 @@ import {
 import type { Facts, Problem } from './facts.ts';
 import { fallbackText } from './fallback.ts';
 import { cheaperBlocks, durationBlocks, explainBlocks, remedyBlocks } from './follow-ups.ts';
-import { readable, significant } from './format.ts';
+import { duration, money, readable, significant } from './format.ts';
 import { type Words, wordsOf } from './messages/index.ts';
 import { type Failure, oomBlocks } from './oom.ts';
 import { orderedFit } from './order.ts';
@@ -186,6 +186,7 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
   const limits = action.kind === 'Decline' ? [] : understanding.outOfScope.flatMap((topic) => lookUp(aside, topic));
   const unknown = (facts.unknownGpus ?? []).map((name) => unknownGpuAside(name));
   const shared = shareText(turn, words);
+  const rent = rentedText(understanding.pricedHours, facts, words);
   const missing = (facts.unsupported ?? []).map((name) => unsupported[name]);
   const open =
     action.kind !== 'ElicitSlot' && action.kind !== 'ConfirmSlot' && facts.problem === undefined ? state.asked : null;
@@ -195,9 +196,17 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
   const paragraphs = (texts: readonly string[]): readonly Block[] =>
     texts.map((text) => ({ kind: 'text', level: 'main', text }));
   return {
-    remarks: paragraphs([...taken, ...corrections, ...unknown, ...missing, ...shared, ...limits]),
+    remarks: paragraphs([...taken, ...rent, ...corrections, ...unknown, ...missing, ...shared, ...limits]),
     pending: paragraphs(pending),
   };
+}
+
+/** What the machine costs for the time that it is wanted; a list of prices says so itself. */
+function rentedText(hours: number | null, { recommendation, prices }: Facts, words: Words): readonly string[] {
+  const fit = recommendation === undefined || prices !== undefined ? null : orderedFit(recommendation);
+  if (hours === null || fit?.price == null) return [];
+  const amount = money(hours * fit.price.amount, fit.price.currency);
+  return [words.dialog.rented(fit.instanceType ?? fit.gpu, duration(hours, words.locale), amount)];
 }
 
 /** A total batch said beside the number of GPUs: what that is per GPU. */

@@ -60,6 +60,8 @@ export interface RecipeFacts {
   readonly accumulation: number;
   /** Other ways to the same total, larger micro-batches first. */
   readonly options: readonly { readonly batchPerGpu: number; readonly accumulation: number }[];
+  /** A step without accumulation, where it sees another number of images. */
+  readonly plain: { readonly batchPerGpu: number; readonly total: number } | null;
 }
 
 /** A network of a comparison, sized for the same run. */
@@ -67,6 +69,8 @@ export interface ModelFigure {
   readonly label: string;
   readonly allocatedBytes: number;
   readonly deviceBytes: number;
+  /** The cards that were named. */
+  readonly cards: readonly Fit[];
 }
 
 export interface Problem {

@@ -1,5 +1,6 @@
 import type { Comparison } from '../advice/measurement.ts';
 import { monthAmounts, priceText } from './blocks/price.ts';
+import { cardVerdict } from './blocks/verdict.ts';
 import type { Maximum, ModelFigure, PriceFacts, PriceOffer, RecipeFacts } from './facts.ts';
 import { duration, gibNumber, gibOf, money, range, significant } from './format.ts';
 import type { Words } from './messages/index.ts';
@@ -89,6 +90,7 @@ export function recipeBlocks(recipe: RecipeFacts, words: Words): readonly Block[
         text.total(recipe.totalBatch, recipe.fromBatch, recipe.fromGpus),
         ...optionsText(recipe, words),
         text.learningRate,
+        ...plainText(recipe, words),
         text.batchNorm,
       ],
     },
@@ -100,13 +102,23 @@ function optionsText({ options }: RecipeFacts, words: Words): readonly string[] 
   return [words.answer.translate.options(options.map((one) => `${one.batchPerGpu} × ${one.accumulation}`).join(', '))];
 }
 
+/** The same GPUs without accumulation: another total needs another learning rate. */
+function plainText({ plain, totalBatch, gpus }: RecipeFacts, words: Words): readonly string[] {
+  if (plain === null) return [];
+  const factor = plain.total / totalBatch;
+  const times = Math.max(factor, 1 / factor);
+  const rates = { factor: significant(times), root: significant(Math.sqrt(times)), smaller: factor < 1 };
+  return [words.answer.translate.plain({ ...plain, gpus, from: totalBatch }, rates)];
+}
+
 /** Networks side by side, the lightest first. */
 export function modelBlocks(models: readonly ModelFigure[], words: Words): readonly Block[] {
   const sorted = models.toSorted((left, right) => left.allocatedBytes - right.allocatedBytes);
-  const items = sorted.map(({ label, allocatedBytes, deviceBytes }) => ({
-    label,
-    value: words.answer.compared.figure(gibOf(allocatedBytes / GIB), gibNumber(deviceBytes / GIB)),
-  }));
+  const items = sorted.map(({ label, allocatedBytes, deviceBytes, cards }) => {
+    const figure = words.answer.compared.figure(gibOf(allocatedBytes / GIB), gibNumber(deviceBytes / GIB));
+    const onCards = cards.map((card) => cardVerdict(card, { deadlineHours: null }, words));
+    return { label, value: [figure, ...onCards].join(words.locale === 'zh' ? '；' : '; ') };
+  });
   const [lightest] = sorted;
   const heaviest = sorted.at(-1);
   if (lightest === undefined || heaviest === undefined) return [];

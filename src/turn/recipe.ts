@@ -1,8 +1,17 @@
+import type { DialogState } from '../dialog/dialog-state.ts';
 import type { RecipeFacts } from '../reply/facts.ts';
-import type { Slots } from '../understanding/understanding.ts';
+import type { Slots, Understanding } from '../understanding/understanding.ts';
 
 /** Micro-batches that keep the statistics of BatchNorm usable, largest first; the first one that divides is taken. */
 const MICRO_BATCHES = [8, 4, 2, 1];
+
+/** What is to be translated: told in the message, or held before the number of GPUs was changed. */
+export function recipeBefore({ slots, history, intent }: DialogState, now: Slots, said: Understanding): Slots {
+  if (said.recipe !== null) return said.recipe;
+  const goesOn = said.keepsTotal || intent === 'translate';
+  const moved = (held: Slots): boolean => held.batchSize !== undefined && (held.gpus ?? 1) !== (now.gpus ?? 1);
+  return moved(slots) || !goesOn ? slots : (history.findLast(moved) ?? slots);
+}
 
 /** The held recipe on the number of GPUs that is asked for now; null when there is nothing to translate. */
 export function recipeFacts(slots: Slots, before: Slots): RecipeFacts | null {
@@ -14,12 +23,24 @@ export function recipeFacts(slots: Slots, before: Slots): RecipeFacts | null {
   const gpus = slots.gpus ?? 1;
   const share = Math.max(1, Math.ceil(totalBatch / gpus));
   const fromBatch = Math.max(1, Math.round(totalBatch / fromGpus));
-  const batchPerGpu = microBatch(share, fromBatch);
+  const own = slots.batchScope === 'per_gpu' ? slots.batchSize : undefined;
+  const batchPerGpu = microBatch(share, own ?? fromBatch);
   const accumulation = Math.ceil(share / batchPerGpu);
-  return { totalBatch, fromGpus, fromBatch, gpus, batchPerGpu, accumulation, options: optionsOf(share, batchPerGpu) };
+  const shared = { totalBatch, fromGpus, fromBatch, gpus, batchPerGpu, accumulation };
+  return { ...shared, options: optionsOf(share, batchPerGpu), plain: plainBatch(shared, slots) };
 }
 
-/** As many images per GPU as the recipe had, if they divide the share; else the largest usual number that does. */
+/** What a step sees without accumulation, where that is another number than the recipe's. */
+function plainBatch(
+  recipe: Omit<RecipeFacts, 'options' | 'plain'>,
+  { batchSize, batchScope }: Slots,
+): RecipeFacts['plain'] {
+  const batch = batchScope === 'per_gpu' && batchSize !== undefined ? batchSize : recipe.batchPerGpu;
+  const total = batch * recipe.gpus;
+  return total === recipe.totalBatch ? null : { batchPerGpu: batch, total };
+}
+
+/** As many images per GPU as is said, or as the recipe had, if they divide the share; else the largest usual number that does. */
 function microBatch(share: number, wanted: number): number {
   if (share <= wanted) return share;
   return [wanted, ...MICRO_BATCHES].find((size) => size <= wanted && share % size === 0) ?? 1;

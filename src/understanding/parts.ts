@@ -6,7 +6,7 @@ import { relativeChanges } from './intents/changes.ts';
 import { says } from './lexicon/lexicon.ts';
 import { type ModelReading, readModel } from './model-mention.ts';
 import { FILLER, type Reading } from './reading.ts';
-import { readBatch } from './slots/batch.ts';
+import { type BatchReading, readBatch } from './slots/batch.ts';
 import { readBudget, readBudgetChanges } from './slots/budget.ts';
 import { attachCard, countOfOthers, plainCountOfOthers, readGpus } from './slots/gpus.ts';
 import { readDataset, readPlace } from './slots/place.ts';
@@ -45,7 +45,7 @@ export function readParts(reading: Reading, context: UnderstandingContext, vocab
   const model = readModel(reading, held);
   const cards = readGpuMentions(reading, vocabulary);
   const schedule = readSchedule(reading);
-  const batchTaken = readBatchFirst(reading, artifacts);
+  const { from, ...batchTaken } = readBatchFirst(reading, artifacts);
   const budget = readBudget(reading, { held: held.budget, asked: context.asked === 'budget' });
   const training = readTraining(reading);
   const size = readSize(reading, artifacts.config?.widthFirst ?? false);
@@ -71,7 +71,7 @@ export function readParts(reading: Reading, context: UnderstandingContext, vocab
   const said: Slots = { ...together, ...bare };
   const changes = readChanges(reading, said);
   const slots = attachCard({ ...artifacts.slots, ...said }, artifacts, { held, vocabulary });
-  const recipe = recipeOf(model, batch, gpus.gpus);
+  const recipe = from === undefined ? recipeOf(model, batch, gpus.gpus) : { ...from, batchScope: 'per_gpu' as const };
   const alternatives = [...ranges, ...model.alternatives];
   return { artifacts, words, model, cards, changes, said, slots, recipe, alternatives };
 }
@@ -87,7 +87,7 @@ function besideCalls(reading: Reading): Reading | null {
   return isSentence ? { ...reading, rest } : null;
 }
 
-function readBatchFirst(reading: Reading, artifacts: ArtifactReading): Batch {
+function readBatchFirst(reading: Reading, artifacts: ArtifactReading): BatchReading {
   const batch = readBatch(reading);
   if (batch.batchSize === undefined || batch.batchScope !== undefined) return batch;
   if (artifacts.config?.batchIsTotal === true) return { ...batch, batchScope: 'total' };

@@ -183,6 +183,8 @@ export interface Understanding {
   readonly command: string | null;
   /** The setup of others ("official: 8 GPUs × 2") that is to be translated to the person's own `gpus`. */
   readonly recipe: Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'> | null;
+  /** The total batch is to stay what it was before the number of GPUs was changed. */
+  readonly keepsTotal: boolean;
 }
 
 /** What understanding may look at beside the text. */

@@ -158,9 +158,9 @@ describe('networks beside each other, with questions in between', () => {
     expect(state.asked).toBeNull();
   });
 
-  test('are forgotten once answered, or with another network', () => {
+  test('are forgotten once one is chosen, or with another network', () => {
     const asked = ['unet 和 segformer b2 哪个省', '512', 'batch 4'];
-    expect(talk('zh', ...asked, 'batch 8').reply).toContain('推荐 ecs.');
+    expect(talk('zh', ...asked, '就 unet 吧').reply).toContain('推荐 ecs.');
     expect(talk('zh', 'unet 和 segformer b2 哪个省', '算了，就 pspnet r50 吧', '512', 'batch 4').reply).not.toContain(
       'segformer',
     );
@@ -179,6 +179,58 @@ describe('a measured time', () => {
 
   test('on a card without a name asks for the card', () => {
     expect(talk('zh', run, '24G 的卡够吗', '0.31 s/iter').reply).toMatch(/^在哪张卡上/);
+  });
+});
+
+describe('two networks beside each other', () => {
+  const both = (reply: string) => ['unet', 'segformer b2'].map((name) => reply.includes(`- ${name}: `));
+
+  test('stay so for other figures of the run, until one is chosen', () => {
+    const turns = ['unet 和 segformer b2 哪个省显存，512 batch 4', 'batch 8 呢', '图 1024 呢', '开 amp', 'batch 翻倍'];
+    for (const count of turns.keys()) {
+      expect(both(talk('zh', ...turns.slice(0, count + 1)).reply), turns[count]).toEqual([true, true]);
+    }
+    expect(talk('zh', ...turns, '那就 segformer b2 吧', 'batch 4').reply).toMatch(/^需要/);
+  });
+
+  test('are judged on the card that is named', () => {
+    const { reply } = talk('zh', 'unet 和 segformer b2 哪个省，1024 batch 4', 'A10 上呢');
+    expect(reply.match(/(?:放得下|放不下)[^\n]*A10|A10 放得下/g)).toHaveLength(2);
+  });
+});
+
+describe('the time that a machine is wanted', () => {
+  test.each([
+    ['zh', 'segformer b2 512 batch 8 只租10小时', /租 10 小时共 ¥100\.9/],
+    ['zh', 'segformer b2 512 batch 8，租 3 天多少钱', /租 72 小时共 ¥726/],
+    ['en', 'segformer b2 512 batch 8, how much for 10 hours?', /for 10 h: ¥100\.9/],
+    ['zh', 'A10 租 2 天多少钱', /48 小时共 ¥457/],
+  ] as const)('%s: %s', (locale, text, cost) => {
+    expect(talk(locale, text).reply).toMatch(cost);
+  });
+});
+
+describe('a recipe on another number of GPUs', () => {
+  const official = ['官方 segformer b2 是 8卡x2，512', '换成单卡'];
+
+  test('held before the number was changed', () => {
+    const { reply } = talk('zh', ...official, '总batch 不变呢');
+    expect(reply).toContain('每卡 2 张 × 累积 8 步');
+    expect(talk('zh', ...official, '总batch 不变呢', '学习率呢').reply).toBe(reply);
+  });
+
+  test('without accumulation the learning rate follows the total', () => {
+    expect(talk('zh', ...official, '总batch 不变呢').reply).toMatch(
+      /从 16 变成 2：SGD 的学习率除以 8，AdamW 除以 2\.8/,
+    );
+    const larger = talk('en', 'upernet r50 512, 4x4 -> 8x8').reply;
+    expect(larger).toMatch(/from 16 to 64: multiply the learning rate by 4 with SGD/);
+  });
+
+  test('as many images as are said for the own cards', () => {
+    expect(talk('en', 'upernet swin-t: official 8xb2, mine 1xb4, what lr?').reply).toContain(
+      '4 per GPU × 4 accumulation steps',
+    );
   });
 });
 

@@ -95,6 +95,7 @@ export const enDialog = {
   alternative: (taken: string, other: string) => `You left two open: sized for ${taken}. Say "${other}" for the other.`,
   leftOpen: (taken: string) => `Taking ${taken}; say so if it is another one.`,
   or: ' or ',
+  rented: (machine: string, hours: string, amount: string) => `${machine} for ${hours}: ${amount}.`,
   share: (total: number, gpus: number, each: string) => `Total batch ${total} on ${gpus} GPUs is ${each} per GPU.`,
 
   greet:

@@ -273,8 +273,12 @@ export const en = {
     verdict: (micro: number, accumulation: number, gpus: number) =>
       `${gpus} GPU${gpus === 1 ? '' : 's'}: ${micro} per GPU × ${accumulation} accumulation step${accumulation === 1 ? '' : 's'} keeps the total batch`,
     total: (total: number, batch: number, gpus: number) => `total batch ${total} (${batch} per GPU × ${gpus})`,
-    learningRate:
-      'Same total batch: keep the learning rate. Smaller total: scale it linearly with SGD (half the batch, half the rate), by the square root or not at all with AdamW; lengthen the run so that the images seen stay the same.',
+    learningRate: 'Same total batch: learning rate and number of steps stay.',
+    plain: (
+      { batchPerGpu, gpus, total, from }: { batchPerGpu: number; gpus: number; total: number; from: number },
+      { factor, root, smaller }: { factor: string; root: string; smaller: boolean },
+    ) =>
+      `Without accumulation (${batchPerGpu} per GPU × ${gpus}) the total goes from ${from} to ${total}: ${smaller ? 'divide' : 'multiply'} the learning rate by ${factor} with SGD, by ${root} or not at all with AdamW; ${smaller ? 'multiply' : 'divide'} the steps by ${factor} so that the images seen stay the same.`,
     batchNorm:
       'Accumulation does not enlarge the batch that BatchNorm sees: below 4 per GPU use SyncBN or frozen statistics.',
   },

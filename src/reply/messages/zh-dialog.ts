@@ -80,6 +80,7 @@ export const zhDialog: DialogMessages = {
   alternative: (taken, other) => `两个里先按 ${taken} 算；要看另一个，直接说"${other}"。`,
   leftOpen: (taken) => `按 ${taken} 算；不是它就说一声。`,
   or: ' 还是 ',
+  rented: (machine, hours, amount) => `${machine} 租 ${hours}共 ${amount}。`,
   share: (total, gpus, each) => `总 batch ${total} 分到 ${gpus} 张卡，每卡 ${each} 张。`,
 
   greet: '你好！告诉我想训什么，我来算要多大的显存、在阿里云租哪种机器、多少钱。',

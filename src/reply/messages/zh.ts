@@ -247,8 +247,9 @@ export const zh: AnswerMessages = {
     options: (list) => `总数不变还可以这样分（每次 × 累积）：${list}`,
     verdict: (micro, accumulation, gpus) => `${gpus} 张卡：每卡 ${micro} 张 × 累积 ${accumulation} 步，总 batch 不变`,
     total: (total, batch, gpus) => `总 batch ${total}（每卡 ${batch} × ${gpus} 卡）`,
-    learningRate:
-      '总 batch 不变，学习率就不用动。总 batch 变小：SGD 按比例降（减半就减半），AdamW 按平方根降或者不动；同时把步数加长，让看过的图总数不变。',
+    learningRate: '总 batch 不变，学习率和步数都不用动。',
+    plain: ({ batchPerGpu, gpus, total, from }, { factor, root, smaller }) =>
+      `不累积（每卡 ${batchPerGpu} × ${gpus} 卡）总 batch 就从 ${from} 变成 ${total}：SGD 的学习率${smaller ? '除以' : '乘'} ${factor}，AdamW ${smaller ? '除以' : '乘'} ${root} 或者不动；步数${smaller ? '乘' : '除以'} ${factor}，看过的图总数才不变。`,
     batchNorm: '梯度累积不会让 BatchNorm 看到更大的 batch：每卡不到 4 张就用 SyncBN 或者冻结统计量。',
   },
 

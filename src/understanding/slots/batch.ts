@@ -238,6 +238,13 @@ const TIMES_CARDS = new RegExp(
 const CARDS_TIMES =
   /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡)(?: ?x ?(?:每卡|batch|bs)?| ?,? ?每(?:张|块)?(?:卡|gpu)上?(?:放|跑)?) ?(\d{1,4})(?!\d| ?x| ?(?:g|gb|gib|元|块)(?![a-z]))/g;
 
+const SETUP = '(\\d{1,2}) ?(?:张|块)?(?:gpus?|cards?|卡)? ?x ?(?:每卡|batch|bs|b)? ?(\\d{1,3})(?![\\dx])';
+/** "8x2 → 1x4", "8卡x2 换成 1卡x4": number of cards and images of each, before and after. */
+const MOVED = new RegExp(
+  `(?<![\\d.x])${SETUP} ?(?:的?(?:配置|设置|方案)|recipe|setup)? ?(?:→|-{1,2}>|=>|换成|换到|改[成到为]|变成?|迁到|到|to|into) ?${SETUP}`,
+  'g',
+);
+
 const NEEDS_EACH = /each|per (?:gpu|card)|\dxb\d/;
 /** "8 GPUs, 1 image each", and the beginning of a configuration's name: "4xb4-80k". */
 const CARDS_EACH =
@@ -270,8 +277,24 @@ function setupLeft(reading: Reading, setups: readonly Candidate<Batch>[]): Candi
     : null;
 }
 
+/** A number of cards with the images of each that is told beside the wanted one: what is to be moved from. */
+function movedFrom(setups: readonly Candidate<Batch>[], { gpus, size }: Batch): BatchReading['from'] {
+  if (gpus === undefined) return undefined;
+  const other = setups.find(({ value }) => value.gpus !== gpus || value.size !== size)?.value;
+  return other?.gpus === undefined ? undefined : { batchSize: other.size, gpus: other.gpus };
+}
+
+export interface BatchReading extends Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'> {
+  readonly from?: { readonly batchSize: number; readonly gpus: number } | undefined;
+}
+
 /** Batch size and its scope; of several the wanted one. */
-export function readBatch(reading: Reading): Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'> {
+export function readBatch(reading: Reading): BatchReading {
+  const moved = take(reading, MOVED).flatMap(({ groups, start, end }): readonly Candidate<Batch>[] => {
+    const [from = 0, images = 0, gpus = 0, size = 0] = groups.map(Number);
+    const left = { value: { size: images, scope: 'per_gpu', gpus: from }, rank: 6, start, end } as const;
+    return [left, { value: { size, scope: 'per_gpu', gpus }, rank: 8, start: end, end }];
+  });
   const told = NEEDS_EACH.test(reading.rest) ? take(reading, CARDS_EACH) : [];
   const each = [...take(reading, CARDS_TIMES), ...told];
   const times = each.map((found): Candidate<Batch> => {
@@ -282,7 +305,8 @@ export function readBatch(reading: Reading): Pick<Slots, 'batchSize' | 'batchSco
     const [size = 0, gpus = 0] = found.groups.filter((group) => group !== '').map(Number);
     return { value: { size, scope: 'per_gpu', gpus }, rank: 6, start: found.start, end: found.end };
   });
-  const candidates = [...times, ...swapped, ...RULES.flatMap((rule) => readRule(reading, rule))];
+  const setups = [...moved, ...times, ...swapped];
+  const candidates = [...setups, ...RULES.flatMap((rule) => readRule(reading, rule))];
   const best = choose(reading, candidates) ?? setupLeft(reading, times);
   const corrected = scopeSaid(reading.text);
   if (best === null) return corrected === undefined ? {} : { batchScope: corrected };
@@ -293,5 +317,6 @@ export function readBatch(reading: Reading): Pick<Slots, 'batchSize' | 'batchSco
     batchSize: size,
     ...(scope === undefined ? {} : { batchScope: scope }),
     ...(gpus === undefined ? {} : { gpus }),
+    from: movedFrom(setups, best.value),
   };
 }

@@ -166,11 +166,14 @@ function amountOf({ groups }: Found): number {
 }
 
 const YEARLY = new RegExp(`^[^\\d,;]{0,3}${EACH} ?${words('year')}`);
+/** "一年预算3万", "2027年的经费 10 万", "annual budget of $20k" */
+const YEARLY_BEFORE =
+  /(?:(?:[每一1全整今明本这]|20\d\d ?)年|年(?=度|预算|经费)|annual|yearly|(?:per|a|each|every|this) year)[^\d,;!?剩]{0,14}$/;
 
 function toBudget(reading: Reading, found: Found, signs: Signs, held: Budget | undefined): Budget {
   const amount = amountOf(found);
   const currency = signs.currency ?? held?.currency ?? 'CNY';
-  if (YEARLY.test(after(reading.rest, found.end, 14)))
+  if (YEARLY.test(after(reading.rest, found.end, 14)) || YEARLY_BEFORE.test(before(reading.rest, found.start, 24)))
     return { amount: Math.round(amount / 0.12) / 100, currency, period: 'month' };
   const period = signs.period ?? held?.period;
   return period === undefined ? { amount, currency } : { amount, currency, period };

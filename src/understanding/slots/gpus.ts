@@ -6,6 +6,12 @@ import type { GpuMention, Slots } from '../understanding.ts';
 import type { Vocabulary } from '../vocabulary.ts';
 
 const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number; readonly rank: number }[] = [
+  // "8 gpus originally, I've 2": of what was counted before
+  {
+    pattern:
+      /(?<=(?:gpus?|cards?|卡)[^;\n]{0,40}(?:i|we)(?:'ve| have)(?: only| just| got)? )(\d{1,2})(?=\s*(?:$|[,.;?!]))/g,
+    rank: 5,
+  },
   {
     pattern:
       /(?:总共|一共|合计|总计|共|total(?: of)?) ?(?:是|有|用)? ?(\d{1,4}) ?(?:张|块|个)? ?(?:显卡|卡|gpus?|cards?)(?![a-z])/g,

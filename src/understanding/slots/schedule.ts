@@ -138,9 +138,30 @@ const PRICED: readonly (readonly [hours: number, pattern: RegExp])[] = [
   ],
 ];
 
+const UNIT_HOURS: readonly (readonly [hours: number, unit: RegExp])[] = [
+  [1, /小时|钟头|hour|hr/],
+  [24, /天|day/],
+  [168, /周|星期|week/],
+];
+const UNIT = '(小时|钟头|天|周|星期|hours?|hrs?|days?|weeks?)';
+/** "只租 10 小时", "10 小时多少钱", "how much for 3 days": how long the machine is wanted. */
+const RENTED = new RegExp(
+  `(?:租用?|包(?=[\\d ])) ?(?:个|它|一台)? ?(\\d{1,4}) ?个?${UNIT}|(?<![\\d.])(\\d{1,4}) ?个?${UNIT}(?:的|下来|大概|一共|总共|共|要|得){0,2}(?:多少钱|什么价|费用|花多少)|(?:rent(?:ing)?|cost|price|pay|much)[^,.;?\\n]{0,24}? for (\\d{1,4}) ${UNIT}(?![a-z])`,
+);
+
+function rentedHours(text: string): number | null {
+  const groups =
+    RENTED.exec(text)
+      ?.slice(1)
+      .filter((group) => group !== undefined) ?? [];
+  const [count = '', unit = ''] = groups;
+  const hours = UNIT_HOURS.find(([, pattern]) => pattern.test(unit))?.[0];
+  return hours === undefined || Number(count) === 0 ? null : Number(count) * hours;
+}
+
 /** The time that a question about a price is about, beside hour and month; null where none is said. */
 export function pricedHours(text: string): number | null {
-  return PRICED.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
+  return rentedHours(text) ?? PRICED.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
 }
 
 /** Length of the run, size of the training set, and by when it has to be done. */
