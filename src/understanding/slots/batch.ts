@@ -2,27 +2,12 @@ import { type Candidate, choose } from '../candidates.ts';
 import { after, before, type Found, type Reading, take } from '../reading.ts';
 import type { Slots } from '../understanding.ts';
 import { scopeSaid } from './batch-scope.ts';
-
-type Scope = 'per_gpu' | 'total' | undefined;
-
-interface Batch {
-  readonly size: number;
-  readonly scope: Scope;
-  readonly inherits?: true | undefined;
-  readonly gpus?: number;
-}
+import { BATCH_WORD, LINKS, PER_GPU } from './batch-words.ts';
+import { type Batch, movedFrom, readSetups, type Scope, type Setup, setupLeft } from './setups.ts';
 
 const NUMBER = '(\\d{1,5})(?![\\d.]*\\d|k\\b| ?x ?\\d{3}| ?%| ?(?:g|gb|gib|mb)\\b)';
-/** batch, batch size, batchsize, bs, 批大小. */
-export const BATCH_WORD =
-  '(?<!(?:eval|val|test|valid(?:ation)?|grad)[-_ ]?)(?:(?:mini|micro)?[- _]?batch(?:es)?[- _]?(?:sizes?|sz|siz|szie)?|(?<![a-z])b_?sz?|(?<![a-z])b(?= ?=)|(?<![a-z-])-b|批(?:次|量)?(?:处理)?(?:的)?(?:大小|量|数|尺寸)?)';
-const LINKS =
-  '(?: |[=:是为到开设给改调降加提拉满升缩减增涨扩用成就也都可能要的"\']|of|to|from|at|is|was|was|down|up|as|换|变|只|再|试|放|从|还|已经|目前|现在|才|不能?超过?|最多|至多|最大|不超过|限制|max|大概|about|around|应该){0,10}';
 /** "从 8 降到 4": what is left behind. */
 const LEFT_BEHIND = '(?: ?(?:从|由|from) ?\\d{1,5} ?张? ?(?=[^\\d,;]{0,4}(?:到|成|为|至|to|改|降|减|加|升) ?\\d))?';
-const PER_GPU =
-  '(?: ?(?:张图?|图|images?|imgs?|samples?|pics?|crops?|tiles?|patch(?:es)?|个样本|个|幅|份|片)? ?(?:是|is )?(?:\\/|per|a|each|on each|每|一|(?<=[张图幅] ?)1(?=[张块]卡)) ?(?:一?张?|块)? ?(?:gpu|card|卡|device|显卡|process|worker)s?)';
-
 /** In 512 每卡2 the first number is something else. */
 const NOT_PREFIX =
   '(?!(?<=每[张块一1个 ]{0,3}(?:卡|gpu)(?:上)?) ?(?:(?:只|能|放|跑|塞|装|开)? ?\\d|要|需|大概|得|显存|多少|占|吃|最多|能))';
@@ -228,28 +213,6 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** "bs 2x4 卡", "2 img/gpu x 8". */
-const TIMES_CARDS = new RegExp(
-  `${BATCH_WORD}${LINKS}(\\d{1,4}) ?x ?(\\d{1,3}) ?(?:张|块)?(?:卡|gpus?|cards?)|(?<![\\d.x])(\\d{1,4})${PER_GPU} ?x ?(\\d{1,3})(?![\\dx])`,
-  'g',
-);
-
-/** "8 gpus x 2", "8卡x2", "4 GPU × 每卡2", "8 卡每卡 2": the second number is per GPU. */
-const CARDS_TIMES =
-  /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡)(?: ?x ?(?:每卡|batch|bs)?| ?,? ?每(?:张|块)?(?:卡|gpu)上?(?:放|跑)?) ?(\d{1,4})(?!\d| ?x| ?(?:g|gb|gib|元|块)(?![a-z]))/g;
-
-const SETUP = '(\\d{1,2}) ?(?:张|块)?(?:gpus?|cards?|卡)? ?x ?(?:每卡|batch|bs|b)? ?(\\d{1,3})(?![\\dx])';
-/** "8x2 → 1x4", "8卡x2 换成 1卡x4": number of cards and images of each, before and after. */
-const MOVED = new RegExp(
-  `(?<![\\d.x])${SETUP} ?(?:的?(?:配置|设置|方案)|recipe|setup)? ?(?:→|-{1,2}>|=>|换成|换到|改[成到为]|变成?|迁到|到|to|into) ?${SETUP}`,
-  'g',
-);
-
-const NEEDS_EACH = /each|per (?:gpu|card)|\dxb\d/;
-/** "8 GPUs, 1 image each", and the beginning of a configuration's name: "4xb4-80k". */
-const CARDS_EACH =
-  /(?<![\d.x])(\d{1,3}) ?(?:张|块)? ?(?:gpus?|cards?|卡)(?:,| with| at|:)? ?(\d{1,4}) ?(?:images?|imgs?|samples?|张图?)? ?(?:each|per (?:gpu|card))(?![a-z])|(?<![\d.a-z])(\d{1,3})xb(\d{1,4})(?![a-z\d])/g;
-
 function readRule(
   reading: Reading,
   { pattern, scope, rank, gpus, needs, inherits }: Rule,
@@ -269,45 +232,15 @@ function readRule(
   });
 }
 
-/** "从 4卡x4 换成单卡": the setup that is left says what total is to be kept. */
-function setupLeft(reading: Reading, setups: readonly Candidate<Batch>[]): Candidate<Batch> | null {
-  const left = setups.find(({ start }) => /(?:从|由|from) ?$/.test(before(reading.text, start, 6)));
-  return left !== undefined && /^[^,;.\n]{0,6}(?:换|改|变|到|迁|to|->)/.test(after(reading.text, left.end, 16))
-    ? left
-    : null;
-}
-
-/** A number of cards with the images of each that is told beside the wanted one: what is to be moved from. */
-function movedFrom(setups: readonly Candidate<Batch>[], { gpus, size }: Batch): BatchReading['from'] {
-  if (gpus === undefined) return undefined;
-  const other = setups.find(({ value }) => value.gpus !== gpus || value.size !== size)?.value;
-  return other?.gpus === undefined ? undefined : { batchSize: other.size, gpus: other.gpus };
-}
-
 export interface BatchReading extends Pick<Slots, 'batchSize' | 'batchScope' | 'gpus'> {
-  readonly from?: { readonly batchSize: number; readonly gpus: number } | undefined;
+  readonly from?: Setup | undefined;
 }
 
 /** Batch size and its scope; of several the wanted one. */
 export function readBatch(reading: Reading): BatchReading {
-  const moved = take(reading, MOVED).flatMap(({ groups, start, end }): readonly Candidate<Batch>[] => {
-    const [from = 0, images = 0, gpus = 0, size = 0] = groups.map(Number);
-    const left = { value: { size: images, scope: 'per_gpu', gpus: from }, rank: 6, start, end } as const;
-    return [left, { value: { size, scope: 'per_gpu', gpus }, rank: 8, start: end, end }];
-  });
-  const told = NEEDS_EACH.test(reading.rest) ? take(reading, CARDS_EACH) : [];
-  const each = [...take(reading, CARDS_TIMES), ...told];
-  const times = each.map((found): Candidate<Batch> => {
-    const [gpus = 0, size = 0] = found.groups.filter((group) => group !== '').map(Number);
-    return { value: { size, scope: 'per_gpu', gpus }, rank: 6, start: found.start, end: found.end };
-  });
-  const swapped = take(reading, TIMES_CARDS).map((found): Candidate<Batch> => {
-    const [size = 0, gpus = 0] = found.groups.filter((group) => group !== '').map(Number);
-    return { value: { size, scope: 'per_gpu', gpus }, rank: 6, start: found.start, end: found.end };
-  });
-  const setups = [...moved, ...times, ...swapped];
+  const setups = readSetups(reading);
   const candidates = [...setups, ...RULES.flatMap((rule) => readRule(reading, rule))];
-  const best = choose(reading, candidates) ?? setupLeft(reading, times);
+  const best = choose(reading, candidates) ?? setupLeft(reading, setups);
   const corrected = scopeSaid(reading.text);
   if (best === null) return corrected === undefined ? {} : { batchScope: corrected };
   const { size, gpus, inherits } = best.value;

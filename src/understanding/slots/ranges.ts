@@ -1,6 +1,7 @@
 import type { Reading } from '../reading.ts';
 import type { Alternative } from '../understanding.ts';
-import { BATCH_BETWEEN, BATCH_WORD } from './batch.ts';
+import { BATCH_BETWEEN } from './batch.ts';
+import { BATCH_WORD } from './batch-words.ts';
 
 const THROUGH = ' ?(?:-|~|到|至|或者?|还是|or|to) ?';
 const NOT_FROM = '(?<!(?:从|由|from) ?)';
