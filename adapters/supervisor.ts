@@ -45,8 +45,9 @@ export class Supervisor {
   #current: Link | undefined;
   /** Since a connection last lived for long. */
   #attempts = 0;
-  #refused = false;
   status: ConnectionStatus = 'connecting';
+  /** Why nothing works until a person acts. */
+  refusal: AppError | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
@@ -96,7 +97,7 @@ export class Supervisor {
   #adopt(link: Link): Link {
     const previous = this.#current;
     this.#current = link;
-    this.#refused = false;
+    this.refusal = undefined;
     this.#show('connected');
     this.#options.context.logger.info({ attempts: this.#attempts }, 'connected');
     void link.closed.then(() => {
@@ -110,10 +111,11 @@ export class Supervisor {
 
   #failed(error: unknown): void {
     const { context, advice } = this.#options;
-    this.#refused = error instanceof AppError && error.code === 'platform-refused';
-    if (this.#current === undefined) this.#show(this.#refused ? 'failed' : 'connecting');
+    this.refusal = error instanceof AppError && error.code === 'platform-refused' ? error : undefined;
+    if (this.refusal !== undefined) this.#show('failed');
+    else if (this.#current === undefined) this.#show('connecting');
     const fields = { error, attempts: this.#attempts, advice: advice(error) };
-    context.logger[this.#refused ? 'error' : 'warn'](fields, 'connection failed');
+    context.logger[this.refusal === undefined ? 'warn' : 'error'](fields, 'connection failed');
   }
 
   #show(status: ConnectionStatus): void {
@@ -126,7 +128,7 @@ export class Supervisor {
   /** A connection that asks for its own replacement gets the first one at once. */
   #pause(link: Link | undefined): number {
     const { firstPauseMs, longestPauseMs, refusedPauseMs } = this.#options.pace;
-    if (this.#refused) return refusedPauseMs * (0.75 + Math.random() / 2);
+    if (this.refusal !== undefined) return refusedPauseMs * (0.75 + Math.random() / 2);
     const stands = link !== undefined && this.#current === link;
     return backoff(stands ? this.#attempts - 1 : this.#attempts, { firstMs: firstPauseMs, longestMs: longestPauseMs });
   }

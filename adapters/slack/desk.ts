@@ -1,99 +1,108 @@
-import type { webApi } from '@slack/bolt';
-import type { AcceptOutcome, AdapterContext, SurfaceTexts } from '../adapter.ts';
+import type { AdapterContext, SurfaceTexts } from '../adapter.ts';
+import { createOrder } from '../in-order.ts';
 import { createNotices } from '../notices.ts';
 import type { Seal } from '../seal.ts';
 import { clip } from '../text.ts';
 import { escapeText } from './limits.ts';
-import { conversationOf, type PersonMessage, type Said, type SlackAddress, tenantOf, userIdOf } from './receive.ts';
+import {
+  conversationOf,
+  type PersonMessage,
+  type SlackAddress,
+  tenantOf,
+  userIdOf,
+  type Workspace,
+} from './receive.ts';
 import { formView } from './views.ts';
 import { call, postResponse } from './web.ts';
 import type { Workspaces } from './workspaces.ts';
 
-type Client = webApi.WebClient;
 const longestText = 20_000;
+
+/** What a delivery leads to: the body of its acknowledgement, and what is done once that is out. */
+export interface Reaction {
+  readonly response?: unknown;
+  readonly afterwards?: () => Promise<unknown>;
+}
+
+/** A message on its way to the inbox. */
+interface Said {
+  readonly address: SlackAddress;
+  readonly text: string;
+  /** Unique per event within the installation, and the same again for a redelivery. */
+  readonly key: string;
+  readonly estimateCode?: string | undefined;
+}
 
 export interface DeskOptions {
   readonly context: AdapterContext;
   readonly seal: Seal;
   readonly workspaces: Workspaces;
   readonly resolveThread: (message: PersonMessage) => Promise<string | undefined>;
+  readonly removed: (workspace: Workspace, event: string) => Promise<void>;
 }
 
-/** What every listener does: hand a message over, and say a word of our own to one person. */
-export class Desk {
-  readonly context: AdapterContext;
-  readonly seal: Seal;
-  readonly resolveThread: DeskOptions['resolveThread'];
-  readonly #workspaces: Workspaces;
-  readonly #mayTell: ReturnType<typeof createNotices>;
+/** What every kind of delivery needs: hand a message over, and say a word of our own to one person. */
+export function createDesk(options: DeskOptions) {
+  const { context, seal, workspaces } = options;
+  const mayTell = createNotices(context.now);
 
-  constructor({ context, seal, workspaces, resolveThread }: DeskOptions) {
-    this.context = context;
-    this.seal = seal;
-    this.resolveThread = resolveThread;
-    this.#workspaces = workspaces;
-    this.#mayTell = createNotices(context.now);
-  }
+  const textsFor = async (address: SlackAddress): Promise<SurfaceTexts> =>
+    context.texts((await workspaces.localeOf(address)) ?? 'en');
 
-  /** Our bot user where one token serves one workspace; else the event names it. */
-  botUser(): string | undefined {
-    return this.#workspaces.botUser();
-  }
+  const responseUrl = ({ response }: SlackAddress): string | undefined =>
+    response === null ? undefined : seal.open(response);
 
-  hand({ address, text, key, estimateCode }: Said): Promise<AcceptOutcome> {
+  /** Does something whose failure is only noted; whether it worked. */
+  const courtesy = async (what: string, work: () => Promise<unknown>): Promise<boolean> => {
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      context.logger.info({ error, what }, 'courtesy failed');
+      return false;
+    }
+  };
+
+  /** To this person alone. */
+  const tell = (address: SlackAddress, pick: (texts: SurfaceTexts) => string): Promise<unknown> =>
+    courtesy('whisper', async () => {
+      const text = escapeText(pick(await textsFor(address)));
+      const url = responseUrl(address);
+      if (url !== undefined) return postResponse(url, { text, response_type: 'ephemeral', replace_original: false });
+      const { channel, user, threadTs } = address;
+      const thread = threadTs === null ? {} : { thread_ts: threadTs };
+      return (await workspaces.clientFor(address)).chat.postEphemeral({ channel, user, text, ...thread });
+    });
+
+  /** The same, and where it fails the person is told. */
+  const attempt = async (address: SlackAddress, what: string, work: () => Promise<unknown>): Promise<void> => {
+    if (!(await courtesy(what, work))) await tell(address, ({ failed }) => failed);
+  };
+
+  /** To the inbox; that it is full is told to the asker. */
+  const say = async ({ address, text, key, estimateCode }: Said): Promise<Reaction> => {
     const message = {
       messageId: `slack:${tenantOf(address)}:${key}`,
       conversationId: conversationOf(address),
       userId: userIdOf(address),
       text: clip(text, longestText),
-      receivedAt: this.context.now(),
+      receivedAt: context.now(),
       ...(estimateCode === undefined ? {} : { estimateCode }),
     };
-    return this.context.accept({ address, message });
-  }
+    const outcome = await context.accept({ address, message });
+    if (outcome !== 'overloaded' || !mayTell(message.userId)) return {};
+    return { afterwards: () => tell(address, ({ overloaded }) => overloaded) };
+  };
 
-  /** Hands over; an overloaded inbox is told to the asker. */
-  async say(client: Client, said: Said): Promise<void> {
-    if ((await this.hand(said)) !== 'overloaded' || !this.#mayTell(userIdOf(said.address))) return;
-    void this.tell(client, said.address, ({ overloaded }) => overloaded);
-  }
-
-  async textsFor(address: SlackAddress): Promise<SurfaceTexts> {
-    return this.context.texts((await this.#workspaces.localeOf(address)) ?? 'en');
-  }
-
-  responseUrl({ response }: SlackAddress): string | undefined {
-    return response === null ? undefined : this.seal.open(response);
-  }
-
-  /** To this person alone. A courtesy: that it failed is only noted. */
-  async tell(client: Client, address: SlackAddress, pick: (texts: SurfaceTexts) => string): Promise<void> {
-    await this.courtesy('whisper', async () => {
-      const text = escapeText(pick(await this.textsFor(address)));
-      const url = this.responseUrl(address);
-      if (url !== undefined) return postResponse(url, { text, response_type: 'ephemeral', replace_original: false });
-      const { channel, user, threadTs } = address;
-      const thread = threadTs === null ? {} : { thread_ts: threadTs };
-      return client.chat.postEphemeral({ channel, user, text, ...thread });
+  const openForm = (trigger_id: string, address: SlackAddress): Promise<void> =>
+    attempt(address, 'form', async () => {
+      const prefill = context.prefill(conversationOf(address));
+      const view = formView(await textsFor(address), await prefill, address);
+      const client = await workspaces.clientFor(address);
+      await call('views.open', client.views.open({ trigger_id, view }));
     });
-  }
 
-  async openForm(client: Client, trigger_id: string, address: SlackAddress): Promise<void> {
-    const { context } = this;
-    const [texts, prefill] = await Promise.all([this.textsFor(address), context.prefill(conversationOf(address))]);
-    const view = formView(texts, prefill, address);
-    const opened = await this.courtesy('form', () => call('views.open', client.views.open({ trigger_id, view })));
-    if (!opened) await this.tell(client, address, ({ failed }) => failed);
-  }
-
-  /** Does something whose failure is no reason for a redelivery; whether it worked. */
-  async courtesy(what: string, work: () => Promise<unknown>): Promise<boolean> {
-    try {
-      await work();
-      return true;
-    } catch (error) {
-      this.context.logger.info({ error, what }, 'courtesy failed');
-      return false;
-    }
-  }
+  return { ...options, inOrder: createOrder(), textsFor, responseUrl, courtesy, tell, attempt, say, openForm };
 }
+
+export type Desk = ReturnType<typeof createDesk>;

@@ -1,42 +1,37 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
-import { App, type AppOptions, HTTPReceiver, type Receiver, type ReceiverEvent } from '@slack/bolt';
+import { App, HTTPReceiver, type ReceiverEvent } from '@slack/bolt';
 import { AppError } from '../../src/errors.ts';
 import type { AdapterContext, HttpSurface } from '../adapter.ts';
 import { type SlackAdapterConfig, slackScopes } from './config.ts';
-import { boltLogger } from './connection.ts';
+import type { Reaction } from './desk.ts';
 import type { Installations } from './installations.ts';
 import { escapeText } from './limits.ts';
-import { postResponse, webClientOptions } from './web.ts';
+import { type Delivery, delivery } from './receive.ts';
+import { boltLogger, postResponse, webClientOptions } from './web.ts';
 
 /** Slack waits three seconds for the answer to a command or a press. */
 const ackDeadlineMs = 2_500;
-const drainMs = 5_000;
+const drainMs = 4_000;
 
-export interface AppParts {
-  readonly config: SlackAdapterConfig;
-  readonly context: AdapterContext;
-  readonly installations: Installations;
-}
-
-/** The app is not installed (any more) where the event comes from; a store that fails is something else. */
-function isUninstalled(error: unknown): boolean {
-  if (error instanceof AppError) return error.code === 'platform-refused';
-  return error instanceof Error && 'original' in error && isUninstalled(error.original);
-}
+/** An app without a receiver of its own: those of Socket Mode come and go. */
+const noReceiver = { init: () => undefined, start: async () => undefined, stop: async () => undefined };
 
 /**
- * Bolt with the order of things that nothing lost needs: an event is acknowledged after its listeners stored it (an
+ * What Bolt's receivers hand deliveries to, without Bolt's listeners, which acknowledge an event before anybody saw it,
+ * run all at once and answer nothing where one of them throws. Here an event is acknowledged once it is stored (an
  * error leaves it to Slack's redelivery); commands and presses always get an answer in time, known to us or not.
  */
-export class GatedApp extends App {
+export class Gate extends App {
   readonly #running = new Set<Promise<void>>();
   readonly #context: AdapterContext;
+  readonly #react: (body: Delivery) => Promise<Reaction>;
 
-  constructor(options: AppOptions, context: AdapterContext) {
-    super(options);
+  constructor(context: AdapterContext, react: (body: Delivery) => Promise<Reaction>) {
+    const logger = boltLogger(context.logger);
+    super({ receiver: noReceiver, logger, deferInitialization: true, convoStore: false, ignoreSelf: false });
     this.#context = context;
-    this.error(async (error) => Promise.reject(error));
+    this.#react = react;
   }
 
   override processEvent(event: ReceiverEvent): Promise<void> {
@@ -51,98 +46,82 @@ export class GatedApp extends App {
   }
 
   async #pass(event: ReceiverEvent): Promise<void> {
-    const isEvent = event.body['event'] !== undefined;
+    const { logger } = this.#context;
+    const body = delivery.safeParse(event.body).data;
+    if (body === undefined) logger.warn({}, 'unreadable delivery');
     let acknowledged = false;
     const ack = async (response?: unknown): Promise<void> => {
       if (acknowledged) return;
       acknowledged = true;
       await event.ack(response);
     };
+    const isEvent = Boolean(body?.event);
     const deadline = isEvent ? undefined : setTimeout(() => void ack().catch(() => undefined), ackDeadlineMs);
     try {
-      await super.processEvent({ ...event, ack: isEvent ? async () => undefined : ack });
-      await ack();
+      const { response, afterwards } = body === undefined ? {} : await this.#react(body);
+      await ack(response);
+      await afterwards?.();
     } catch (error) {
-      const gone = isUninstalled(error);
-      this.#context.logger[gone ? 'info' : 'error'](
-        { error },
-        gone ? 'workspace without installation' : 'receiving failed',
-      );
-      if (isEvent && !gone) throw error;
-      await ack(gone ? undefined : this.#apology(event.body));
+      const gone = error instanceof AppError && error.code === 'platform-refused';
+      if (gone) logger.info({ error }, 'workspace without installation');
+      else logger.error({ error }, 'receiving failed');
+      if (isEvent && !gone && !acknowledged) throw error;
+      await ack(gone || body === undefined ? undefined : this.#apology(body));
     } finally {
       clearTimeout(deadline);
     }
   }
 
   /** What a person reads whose command, form or press could not be stored; in both languages, nobody can be asked now. */
-  #apology(body: ReceiverEvent['body']): unknown {
+  #apology({ command, type, response_url: url }: Delivery): unknown {
     const text = escapeText(`${this.#context.texts('zh').failed}\n${this.#context.texts('en').failed}`);
     const ephemeral = { response_type: 'ephemeral', replace_original: false, text };
-    if (body['command'] !== undefined) return ephemeral;
-    if (body['type'] === 'view_submission') return { response_action: 'errors', errors: { model: text } };
-    if (typeof body['response_url'] === 'string')
-      void postResponse(body['response_url'], ephemeral).catch(() => undefined);
+    if (typeof command === 'string') return ephemeral;
+    if (type === 'view_submission') return { response_action: 'errors', errors: { model: text } };
+    if (url) void postResponse(url, ephemeral).catch(() => undefined);
     return undefined;
   }
 }
 
-/** HTTP transport with Slack's signature check; several workspaces by OAuth when there is no token. */
-export function createHttpReceiver(parts: AppParts & { readonly signingSecret: string }): HTTPReceiver {
-  const { config, context, installations, signingSecret } = parts;
-  const { credentials } = config;
-  const logger = boltLogger(context.logger);
-  const common = {
-    signingSecret,
-    logger,
-    bodyLimit: 1_000_000,
-    /** 500 makes Slack deliver the event again. */
-    processEventErrorHandler: async ({ response }: { response: ServerResponse }) => {
-      if (!response.headersSent) response.writeHead(500).end();
-      return true;
-    },
-  };
-  if (credentials.transport !== 'oauth') return new HTTPReceiver(common);
-  const { clientId, clientSecret, stateSecret } = credentials;
-  const installerOptions = { clientOptions: webClientOptions(config, logger) };
-  const scopes = [...slackScopes.required, ...slackScopes.optional];
-  const oauth = { clientId, clientSecret, stateSecret, scopes, installationStore: installations, installerOptions };
-  return new HTTPReceiver({ ...common, ...oauth });
+export interface WebParts {
+  readonly config: SlackAdapterConfig;
+  readonly context: AdapterContext;
+  readonly installations: Installations;
+  readonly gate: Gate;
+}
+
+/** 500 makes Slack deliver the event again. */
+async function processEventErrorHandler({ response }: { response: ServerResponse }): Promise<boolean> {
+  if (!response.headersSent) response.writeHead(500).end();
+  return true;
 }
 
 /** Requests stamped in the future pass the library's check, and could be replayed until then. */
 const isFromFuture = (stamp: unknown): boolean => Number(stamp) * 1_000 > Date.now() + 300_000;
 
-export function httpSurface(receiver: HTTPReceiver, installs: boolean): HttpSurface {
+/** HTTP transport with Slack's signature check, and the pages of OAuth for several workspaces; none in Socket Mode. */
+export function openHttp({ config, context, installations, gate }: WebParts): HttpSurface | undefined {
+  const { credentials } = config;
+  if (credentials.transport === 'socket') return undefined;
+  const { transport, signingSecret } = credentials;
+  const logger = boltLogger(context.logger);
+  const common = { signingSecret, logger, bodyLimit: 1_000_000, processEventErrorHandler };
+  const oauth = transport === 'oauth' && {
+    clientId: credentials.clientId,
+    clientSecret: credentials.clientSecret,
+    stateSecret: credentials.stateSecret,
+    scopes: [...slackScopes.required, ...slackScopes.optional],
+    installationStore: installations,
+    installerOptions: { clientOptions: webClientOptions(config, logger) },
+  };
+  const receiver = new HTTPReceiver({ ...common, ...oauth });
+  receiver.init(gate);
   return {
-    paths: ['/slack/events', ...(installs ? ['/slack/install', '/slack/oauth_redirect'] : [])],
+    paths: ['/slack/events', ...(oauth ? ['/slack/install', '/slack/oauth_redirect'] : [])],
     handle(request, response) {
       if (isFromFuture(request.headers['x-slack-request-timestamp'])) response.writeHead(401).end();
       else if (request.method !== 'POST' && request.url?.startsWith('/slack/events')) response.writeHead(405).end();
       else receiver.requestListener(request, response);
     },
   };
-}
-
-/** The app on its transport; `authorize` never asks the network, since Slack's clock runs meanwhile. */
-export function createApp(parts: AppParts, receiver: Receiver, botUser: () => string | undefined): GatedApp {
-  const { config, context } = parts;
-  const { credentials } = config;
-  const logger = boltLogger(context.logger);
-  const authorize = async () => ({
-    botToken: credentials.transport === 'oauth' ? '' : credentials.botToken,
-    botUserId: botUser() ?? '',
-  });
-  const options: AppOptions = {
-    receiver,
-    ...(credentials.transport === 'oauth' ? {} : { authorize }),
-    deferInitialization: true,
-    tokenVerificationEnabled: false,
-    convoStore: false,
-    ignoreSelf: false,
-    attachFunctionToken: false,
-    logger,
-    clientOptions: webClientOptions(config, logger),
-  };
-  return new GatedApp(options, context);
 }

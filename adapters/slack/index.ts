@@ -1,18 +1,15 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { backoff } from '../../src/backoff.ts';
-import { AppError } from '../../src/errors.ts';
-import type { Adapter, AdapterContext, ConnectionStatus, Logger } from '../adapter.ts';
+import type { Adapter, AdapterContext } from '../adapter.ts';
 import { createSeal } from '../seal.ts';
+import { type Link, Supervisor, usualPace } from '../supervisor.ts';
 import type { SlackAdapterConfig } from './config.ts';
-import { SupervisedSocket } from './connection.ts';
+import { openSocket } from './connection.ts';
 import { deliverReply } from './deliver.ts';
-import { Desk } from './desk.ts';
-import { registerEvents } from './events.ts';
-import { createApp, createHttpReceiver, type GatedApp, httpSurface } from './gate.ts';
+import { createDesk } from './desk.ts';
+import { Gate, openHttp } from './gate.ts';
 import { createInstallations } from './installations.ts';
 import { slackAddress, tenantOf, type Workspace } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
-import { registerSurfaces } from './surfaces.ts';
+import { react } from './surfaces.ts';
 import { createThreads } from './threads.ts';
 import { createWorkspaces } from './workspaces.ts';
 
@@ -20,48 +17,66 @@ export type { SlackAdapterConfig } from './config.ts';
 
 const dayMs = 86_400_000;
 const forgottenAtOnce = 1_000;
+const pace = { ...usualPace, firstPauseMs: 500 };
+const advice = (): string =>
+  'check the tokens (SLACK_APP_TOKEN needs the scope connections:write); outgoing HTTPS and WSS must be open';
+const never = new Promise<never>(() => undefined);
 
 /** Slack over Socket Mode or HTTP, for one workspace or many. */
 export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterContext): Adapter<SlackMessage> {
   const { credentials } = config;
+  const { logger } = context;
   const keepMs = config.retentionDays * dayMs;
   const secret = credentials.transport === 'socket' ? credentials.appToken : credentials.signingSecret;
   const seal = createSeal(config.encryptionKey, secret);
-  const parts = { config, context, installations: createInstallations(context, seal) };
-  const workspaces = createWorkspaces(parts);
-  const socket =
-    credentials.transport === 'socket'
-      ? new SupervisedSocket({ config, context, appToken: credentials.appToken })
-      : null;
-  const web = credentials.transport === 'socket' ? null : createHttpReceiver({ ...parts, ...credentials });
-  const receiver = socket ?? web;
-  if (receiver === null) throw new AppError('internal', 'no transport');
-  const app = createApp(parts, receiver, workspaces.botUser);
-  const life = new Life({ app, socket, verify: workspaces.verify, logger: context.logger });
-  const desk = new Desk({ context, seal, workspaces, resolveThread: createThreads(context, keepMs) });
-  registerSurfaces(app, desk);
-  registerEvents(app, desk, async (workspace, event) => {
-    context.logger.warn({ event, tenant: tenantOf(workspace) }, 'the app was removed from a workspace');
-    if (credentials.transport !== 'oauth') void life.recheck();
-    await parts.installations.remove(workspace);
+  const installations = createInstallations(context, seal);
+  const workspaces = createWorkspaces({ config, context, installations });
+  let tryAgain = (_reason: string): void => undefined;
+
+  /** Somebody removed the app. Where it was our only workspace, the token is tried again: nothing works any more. */
+  const removed = async (workspace: Workspace, event: string): Promise<void> => {
+    logger.warn({ event, tenant: tenantOf(workspace) }, 'the app was removed from a workspace');
+    await installations.remove(workspace);
     await forget(context, workspace);
-  });
+    tryAgain(event);
+  };
+  const resolveThread = createThreads(context, keepMs);
+  const desk = createDesk({ context, seal, workspaces, resolveThread, removed });
+  const gate = new Gate(context, (body) => react(desk, body));
+  const http = openHttp({ config, context, installations, gate });
+
+  /** Over HTTP there is nothing to keep open, and a token that works is all it takes. */
+  const connect = async (): Promise<Link> => {
+    for (const warning of await workspaces.verify()) logger.warn({ warning }, 'missing scope');
+    const again = new Promise<string>((resolve) => {
+      tryAgain = resolve;
+    });
+    if (credentials.transport !== 'socket') return { renewal: again, closed: never, close: async () => undefined };
+    const link = await openSocket({ config, logger, app: gate, appToken: credentials.appToken });
+    /** What came over it is acknowledged over it. */
+    const close = (): Promise<void> => gate.drain().then(link.close);
+    return { ...link, renewal: Promise.race([link.renewal, again]), close };
+  };
+  const connection = new Supervisor({ name: 'slack', context, pace, connect, advice });
   return {
     name: 'slack',
     capabilities: { buttons: true, threads: true, updates: true, images: false, maximumBytes: 40_000 },
-    ...(web === null ? {} : { http: httpSurface(web, credentials.transport === 'oauth') }),
+    ...(http === undefined ? {} : { http }),
     async start() {
-      if (config.ignoresSigningSecret)
-        context.logger.info({}, 'app token and signing secret are set: Socket Mode is used');
-      await life.start();
+      if (config.ignoresSigningSecret) logger.info({}, 'app token and signing secret are set: Socket Mode is used');
+      await connection.start();
+      if (connection.refusal !== undefined) throw connection.refusal;
     },
-    stop: () => life.stop(),
-    status: () => life.status(),
+    async stop() {
+      await gate.drain();
+      await connection.stop();
+    },
+    status: () => connection.status,
     render: (reply) => renderReply(reply, { thread: '', ephemeral: false }, context.texts(reply.locale)).message,
-    async deliver(address, reply, delivery) {
-      const place = slackAddress.parse(address);
-      const client = await workspaces.clientFor(place);
-      await deliverReply({ context, address: place, client, seal, delivery, keepMs }, reply);
+    async deliver(place, reply, delivery) {
+      const address = slackAddress.parse(place);
+      const client = await workspaces.clientFor(address);
+      await deliverReply({ context, address, client, seal, delivery, keepMs }, reply);
     },
     profileLocale: (address) => workspaces.localeOf(slackAddress.parse(address)),
     check: () => workspaces.check(),
@@ -73,69 +88,5 @@ async function forget({ store }: AdapterContext, workspace: Workspace): Promise<
   for (const kind of ['thread', 'answer']) {
     const entries = await store.list(`slack/${kind}/${tenantOf(workspace)}/`, forgottenAtOnce);
     await Promise.all(entries.map(({ key }) => store.delete(key)));
-  }
-}
-
-interface LifeParts {
-  readonly app: GatedApp;
-  readonly socket: SupervisedSocket | null;
-  readonly verify: () => Promise<readonly string[]>;
-  readonly logger: Logger;
-}
-
-/** From start to stop: verified token, connected socket, drained work. */
-class Life {
-  readonly #parts: LifeParts;
-  readonly #stopping = new AbortController();
-  #verified = false;
-  #failed = false;
-
-  constructor(parts: LifeParts) {
-    this.#parts = parts;
-  }
-
-  /** @throws AppError `platform-refused`; an unreachable platform does not keep the process from taking what arrives. */
-  async start(): Promise<void> {
-    await this.#parts.app.init();
-    await this.#check().catch((error: unknown) => {
-      if (error instanceof AppError && error.code === 'platform-refused') throw error;
-      this.#parts.logger.warn({ error }, 'token not verified');
-      void this.#checkLater();
-    });
-    await this.#parts.socket?.start();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#parts.app.drain();
-    await this.#parts.socket?.stop();
-  }
-
-  /** Somebody removed the app: when it was our only workspace, nothing can work any more. */
-  async recheck(): Promise<void> {
-    await this.#check().catch((error: unknown) => {
-      this.#failed = error instanceof AppError && error.code === 'platform-refused';
-      this.#parts.logger.error({ error }, 'token checked after a removal');
-    });
-  }
-
-  status(): ConnectionStatus {
-    const socket = this.#parts.socket?.status ?? 'connected';
-    if (this.#stopping.signal.aborted) return 'stopped';
-    if (this.#failed || socket === 'failed') return 'failed';
-    return this.#verified && socket === 'connected' ? 'connected' : 'connecting';
-  }
-
-  async #check(): Promise<void> {
-    for (const warning of await this.#parts.verify()) this.#parts.logger.warn({ warning }, 'missing scope');
-    this.#verified = true;
-  }
-
-  async #checkLater(): Promise<void> {
-    const { signal } = this.#stopping;
-    for (let tries = 1; !this.#verified && !signal.aborted; tries += 1) {
-      await wait(backoff(tries, { firstMs: 1_000 }), undefined, { signal, ref: false }).catch(() => undefined);
-      await this.#check().catch((error: unknown) => this.#parts.logger.warn({ error }, 'token not verified'));
-    }
   }
 }

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { webApi } from '@slack/bolt';
+import { LogLevel, webApi } from '@slack/bolt';
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
+import type { Logger } from '../adapter.ts';
 import { postJson } from '../http.ts';
 import type { SlackAdapterConfig } from './config.ts';
 
@@ -12,6 +13,15 @@ const passing = /^(?:rate_?limited|internal_error|fatal_error|service_unavailabl
 
 /** Longest pause, in seconds, that one call sits out by itself after a 429; longer ones are the inbox's business. */
 const patienceSeconds = 3;
+
+/** Warnings and errors of the library in our log; its debug lines hold what people wrote. */
+export function boltLogger(logger: Logger): webApi.Logger {
+  const silent = (): void => undefined;
+  const say = (level: 'warn' | 'error') => (first: unknown) =>
+    logger[level]({ detail: String(first).slice(0, 300) }, 'library message');
+  const levels = { setLevel: silent, setName: silent, getLevel: () => LogLevel.WARN };
+  return { debug: silent, info: silent, warn: say('warn'), error: say('error'), ...levels };
+}
 
 /** A fresh object each time: the client writes into what it is given, tokens included. */
 export const webClientOptions = ({ apiUrl }: SlackAdapterConfig, logger: webApi.Logger): webApi.WebClientOptions => ({

@@ -2,11 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { webApi } from '@slack/bolt';
 import { AppError } from '../../src/errors.ts';
 import type { Locale } from '../../src/message.ts';
-import { slackScopes } from './config.ts';
-import { boltLogger } from './connection.ts';
-import type { AppParts } from './gate.ts';
+import type { AdapterContext } from '../adapter.ts';
+import { type SlackAdapterConfig, slackScopes } from './config.ts';
+import type { Installations } from './installations.ts';
 import { type SlackAddress, userIdOf, type Workspace } from './receive.ts';
-import { call, createWebClient } from './web.ts';
+import { boltLogger, call, createWebClient } from './web.ts';
 
 const localeWaitMs = 1_500;
 const localeLifeMs = 86_400_000;
@@ -26,8 +26,14 @@ export interface Workspaces {
   botUser(): string | undefined;
 }
 
+interface WorkspaceParts {
+  readonly config: SlackAdapterConfig;
+  readonly context: AdapterContext;
+  readonly installations: Installations;
+}
+
 /** Tokens and clients of workspaces, and the languages of their people, bounded. */
-export function createWorkspaces({ config, context, installations }: AppParts): Workspaces {
+export function createWorkspaces({ config, context, installations }: WorkspaceParts): Workspaces {
   const { credentials } = config;
   const logger = boltLogger(context.logger);
   const clients = new Map<string, webApi.WebClient>();

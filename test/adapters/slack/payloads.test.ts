@@ -146,7 +146,8 @@ describe.each(['http', 'socket'] as const)('recorded deliveries over %s', (mode)
     expect(bench.accepted.length - before.accepted).toBe(reaction === 'answer' ? 1 : 0);
     if (reaction === 'help') expect(outcome.response).toMatchObject({ response_type: 'ephemeral' });
     else expect(outcome.response).toBeUndefined();
-    if (reaction === 'prompts') expect(bench.server.store.prompts.length).toBe(before.prompts + 1);
+    if (reaction === 'prompts')
+      await eventually('prompts', () => bench.server.store.prompts.length === before.prompts + 1);
     if (reaction === 'silent') expect(bench.server.calls.slice(before.calls)).toEqual([]);
     if (reaction === 'forget')
       await eventually('check', () =>
