@@ -1,7 +1,6 @@
-import type { PriceBook, PriceQuote } from '../../catalog/price-book.ts';
-import { geometricMiddle, priceOf, SECONDS_PER_HOUR, toCny } from './choice/money.ts';
+import { geometricMiddle, SECONDS_PER_HOUR, toCny } from './choice/money.ts';
 import type { BudgetLimit, Fit, Price } from './recommendation.ts';
-import type { RecommendationRequest } from './request.ts';
+import type { AdvicePorts, RecommendationRequest } from './request.ts';
 
 const HOURS_PER_DAY = 24;
 /** Amounts are shown to the cent, so a budget equal to the shown amount holds it. */
@@ -9,8 +8,7 @@ const HALF_A_CENT = 0.005;
 
 export interface BudgetTerms {
   readonly request: RecommendationRequest;
-  readonly prices: PriceBook;
-  readonly usdCny: number;
+  readonly ports: Pick<AdvicePorts, 'prices' | 'usdCny'>;
 }
 
 export interface BudgetVerdict {
@@ -18,29 +16,35 @@ export interface BudgetVerdict {
   readonly cost: Fit['budgetCost'];
 }
 
-/** What a type costs in the budget's own period, and whether that is within it (advice.md, "Within budget"). */
-export function judgeBudget(terms: BudgetTerms, quote: PriceQuote, runHours: number | null): BudgetVerdict {
-  const { budget, chargeType } = terms.request;
-  if (budget === null) return { within: true, cost: null };
-  const price = priceOf(quote, chargeType);
-  const cost = periodCost(terms, { budget, price, onDemandPerHour: quote.amountPerHour, runHours });
-  if (cost === undefined) return { within: true, cost: null };
-  const within =
-    toCny(cost.amount, cost.currency, terms.usdCny) <=
-    toCny(budget.amount + HALF_A_CENT, budget.currency, terms.usdCny);
-  return { within, cost: (budget.period ?? 'hour') === 'hour' ? null : cost };
-}
-
-interface PeriodInput {
-  readonly budget: BudgetLimit;
+/** What one type costs. */
+export interface TypeCost {
+  /** For the asked way of paying. */
   readonly price: Price;
   readonly onDemandPerHour: number;
   readonly runHours: number | null;
 }
 
-function periodCost(terms: BudgetTerms, input: PeriodInput): NonNullable<Fit['budgetCost']> | undefined {
+/** Where there is no budget, or no cost to hold against it. */
+export const UNLIMITED: BudgetVerdict = { within: true, cost: null };
+
+/** What a type costs in the budget's own period, and whether that is within it (advice.md, "Within budget"). */
+export function judgeBudget(terms: BudgetTerms, type: TypeCost): BudgetVerdict {
+  const { budget } = terms.request;
+  const { usdCny } = terms.ports;
+  const cost = budget === null ? undefined : periodCost(terms, type, budget);
+  if (budget === null || cost === undefined) return UNLIMITED;
+  const within =
+    toCny(cost.amount, cost.currency, usdCny) <= toCny(budget.amount + HALF_A_CENT, budget.currency, usdCny);
+  return { within, cost: (budget.period ?? 'hour') === 'hour' ? null : cost };
+}
+
+function periodCost(
+  terms: BudgetTerms,
+  input: TypeCost,
+  { period = 'hour' }: BudgetLimit,
+): NonNullable<Fit['budgetCost']> | undefined {
   const { currency, amount, chargeType } = input.price;
-  switch (input.budget.period ?? 'hour') {
+  switch (period) {
     case 'hour':
       return { amount, currency, chargeType };
     case 'day':
@@ -53,9 +57,9 @@ function periodCost(terms: BudgetTerms, input: PeriodInput): NonNullable<Fit['bu
 }
 
 /** The cheaper of a subscription month and the used hours of pay-as-you-go. */
-function monthlyCost(terms: BudgetTerms, input: PeriodInput): NonNullable<Fit['budgetCost']> {
+function monthlyCost(terms: BudgetTerms, input: TypeCost): NonNullable<Fit['budgetCost']> {
   const { currency, amount, chargeType } = input.price;
-  const subscription = terms.prices.subscriptionHours * input.onDemandPerHour;
+  const subscription = terms.ports.prices.subscriptionHours * input.onDemandPerHour;
   const used = terms.request.hoursPerMonth * amount;
   return subscription <= used
     ? { amount: subscription, currency, chargeType: 'PrePaid' }

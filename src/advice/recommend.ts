@@ -1,14 +1,15 @@
-import type { GpuRow, InstanceRow } from '../../catalog/rows.ts';
 import type { Workload } from '../estimator/workload.ts';
 import { type Card, type Chosen, cardOf } from './choice/card.ts';
 import { type Judging, judgeOwn, judgeRental } from './choice/judge.ts';
 import { hoursBought, SECONDS_PER_HOUR } from './choice/money.ts';
 import { judgeNamed } from './choice/named.ts';
+import { type Stage, stageOf } from './choice/stage.ts';
 import { usableGiB } from './fit.ts';
 import { hostAdvice } from './host.ts';
 import { smallestBatch } from './memory/library-limits.ts';
 import { oncePerBench, workbenchOf } from './memory/workbench.ts';
 import { workloadOf, workloadOn } from './memory/workload-of.ts';
+import { once } from './once.ts';
 import { ownCard } from './own-card.ts';
 import type { Fit, HostAdvice, Recommendation, RunCost } from './recommendation.ts';
 import type { AdvicePorts, RecommendationRequest } from './request.ts';
@@ -34,34 +35,30 @@ function workloadsOf(request: RecommendationRequest): readonly Workload[] {
   return shared.length > 0 ? shared : [workload];
 }
 
-/** A card that rented machines carry, with what is judged on it. */
-interface Rentable {
-  readonly row: GpuRow;
-  readonly rentals: readonly { readonly workload: Workload; readonly types: readonly InstanceRow[] }[];
-}
-
-/** Cards that rented machines carry and whose memory is known. */
-function rentables({ request, ports: { catalog } }: Judging, workloads: readonly Workload[]): readonly Rentable[] {
+/** Cards that rented machines carry and whose memory is known, with every number of GPUs that is asked about. */
+function stages({ request, bench, ports: { catalog } }: Judging, workloads: readonly Workload[]): readonly Stage[] {
   const rows = catalog.gpus.filter((row) => row.usableMiB !== null && catalog.proposable(row.name).length > 0);
-  return rows.map((row) => {
-    const all = workloads.map((workload) => ({ workload, types: catalog.proposable(row.name, workload.gpus) }));
+  return rows.flatMap((row) => {
+    const card = cardOf(row);
+    const all = workloads.map((workload) => ({ card, workload, types: catalog.proposable(row.name, workload.gpus) }));
     const sold = all.filter(({ types }) => types.length > 0);
     // With a free number of GPUs, numbers that nobody sells are no news.
-    return { row, rentals: request.freeTotalBatch !== null && sold.length > 0 ? sold : all.slice(0, 1) };
+    const asked = request.freeTotalBatch !== null && sold.length > 0 ? sold : all.slice(0, 1);
+    return asked.map((one) => stageOf(bench, one));
   });
 }
 
-const rentalsOnce = oncePerBench<readonly Rentable[]>();
+const stagesOnce = oncePerBench<readonly Stage[]>();
 const batchOnce = oncePerBench<number | null>();
 
-/** What is judged, by the number of GPUs: the same objects for every recommendation of a workload. */
-function askedRentables(judging: Judging): readonly Rentable[] {
+/** What is judged, by the number of GPUs: the same for every recommendation of a workload. */
+function askedStages(judging: Judging): readonly Stage[] {
   const { request, bench } = judging;
-  return rentalsOnce(bench, String(request.freeTotalBatch), () => rentables(judging, workloadsOf(request)));
+  return stagesOnce(bench, String(request.freeTotalBatch), () => stages(judging, workloadsOf(request)));
 }
 
-function judgeAll(judging: Judging, offered: readonly Rentable[]): readonly Fit[] {
-  return offered.flatMap(({ row, rentals }) => rentals.map((rental) => judgeRental(judging, row, rental)));
+function judgeAll(judging: Judging, staged: readonly Stage[]): readonly Fit[] {
+  return staged.map((stage) => judgeRental(judging, stage));
 }
 
 /** "V100" stands for "V100 16GB" and "V100 32GB", not for another card that begins alike ("A10" and "A100"). */
@@ -75,7 +72,7 @@ function nextCountOf(judging: Judging, bests: readonly Fit[]): Fit | null {
   const larger = bests.flatMap((fit) => fit.soldCounts ?? []).filter((count) => count > workload.gpus);
   if (larger.length === 0) return null;
   const { usdCny } = judging.ports;
-  const fits = sortFits(judgeAll(judging, rentables(judging, [{ ...workload, gpus: Math.min(...larger) }])), usdCny);
+  const fits = sortFits(judgeAll(judging, stages(judging, [{ ...workload, gpus: Math.min(...larger) }])), usdCny);
   return recommendedOf(fits, { usdCny, hasBudget: budget !== null });
 }
 
@@ -145,7 +142,7 @@ function chosenOf(judging: Judging, fits: readonly (Fit | null | undefined)[]): 
 
 /**
  * Tiers, recommended choice, tips and cost for one workload, as advice.md prescribes. Pure: estimator, facts and prices
- * come through the ports.
+ * come through the ports. `tips` and `maxBatch` ask for estimates of their own, so they are computed when read, once.
  *
  * @throws AppError `unsupported-combination` (from the estimator) when the workload itself cannot be trained.
  */
@@ -163,13 +160,15 @@ export function recommend(asking: RecommendationRequest, ports: AdvicePorts): Re
     estimate: bench.estimate,
     iterations: (imagesPerStep) => judgedRun?.iterations(imagesPerStep) ?? null,
   };
-  const judged = judgeAll(judging, askedRentables(judging)).filter(({ gpu }) => !isAvoided(gpu, request.avoid));
+  const judged = judgeAll(judging, askedStages(judging)).filter(({ gpu }) => !isAvoided(gpu, request.avoid));
   const bests = sortFits(judged, ports.usdCny);
   const named = judgeNamed(judging);
   const recommended = recommendedOf(bests, { usdCny: ports.usdCny, hasBudget: request.budget !== null });
   const own = judgeOwned(judging);
   const nextCount = nextCountOf(judging, bests);
-  const chosen = chosenOf(judging, [own, named[0], recommended, nextCount, bests[0]]);
+  const chosen = once(() => chosenOf(judging, [own, named[0], recommended, nextCount, bests[0]]));
+  const tips = once(() => tipsFor({ judging, asked, askedPasses, chosen: chosen(), recommended, run }));
+  const maxBatch = once(() => maxBatchOf(judging, chosen()));
   const { budget } = request;
   const buysHours = budget?.period === 'total' && judgedRun === null && recommended?.price != null;
   return {
@@ -181,14 +180,18 @@ export function recommend(asking: RecommendationRequest, ports: AdvicePorts): Re
     bests,
     recommended,
     own,
-    tips: tipsFor({ judging, asked, askedPasses, chosen, recommended, run }),
+    get tips() {
+      return tips();
+    },
     run: runCostOf(recommended, run),
     named,
     nextCount,
     deadlineHours: request.deadlineHours,
     hoursBought: buysHours && recommended?.price != null ? hoursBought(budget, recommended.price, ports.usdCny) : null,
     host: hostOf(judging, recommended),
-    maxBatch: maxBatchOf(judging, chosen),
+    get maxBatch() {
+      return maxBatch();
+    },
     priceBasis: { usdCny: ports.usdCny, origin: ports.prices.origin, fellBack: ports.prices.fellBack },
   };
 }

@@ -60,7 +60,7 @@ export function recommendedOf(
   const priced = sorted.filter((fit) => fit.price !== null && (isWithin(fit) || fit.status === 'over-budget'));
   const within = priced.filter(isWithin);
   const best = within[0];
-  if (best !== undefined) return { ...best, reason: reasonOf(within, terms.hasBudget) };
+  if (best !== undefined) return { reason: reasonOf(within, terms.hasBudget), ...best };
   const inTime = priced.filter((fit) => !fit.notes.includes('misses-deadline'));
   if (inTime.length === 0) return fastest(priced);
   const nearest = [...inTime].sort(

@@ -40,6 +40,25 @@ describe('recommendations of one workload share what knows no price', () => {
     expect(asked.length).toBe(before);
   });
 
+  test('tips and the largest batch ask the estimator when they are read, once', () => {
+    const asked: Workload[] = [];
+    const estimate = (workload: Workload) => {
+      asked.push(workload);
+      return toyEstimate(workload);
+    };
+    const answer = ask({ workload: small, own: { name: 'A10' } }, { estimate });
+    const isTip = (workload: Workload) => workload.frozenBackbone;
+    const isLarger = (workload: Workload) => workload.batchSize > small.batchSize;
+    expect(asked.some(isTip) || asked.some(isLarger)).toBe(false);
+    const { tips, maxBatch } = answer;
+    expect(tips.map(({ id }) => id)).toContain('frozen-backbone');
+    expect(maxBatch?.batchPerGpu).toBeGreaterThan(small.batchSize);
+    expect(asked.some(isTip) && asked.some(isLarger)).toBe(true);
+    const before = asked.length;
+    expect([answer.tips, answer.maxBatch]).toEqual([tips, maxBatch]);
+    expect(asked.length).toBe(before);
+  });
+
   test('a workload that the library cannot train is refused each time', () => {
     const model = { implementation: 'mmseg', architecture: 'forbidden', backbone: null, options: {} } as const;
     for (const _ of [1, 2]) expect(() => ask({ workload: { model } })).toThrowError(AppError);

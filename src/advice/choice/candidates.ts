@@ -55,10 +55,10 @@ export function compareText(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
-const smallest = (offers: readonly Offer[]): Offer | undefined =>
-  [...offers.filter(keepsHostRule)].sort(bySize)[0] ?? [...offers].sort(bySize)[0];
+const smallest = <O extends Offer>(offers: readonly O[]): O | undefined =>
+  offers.filter(keepsHostRule).sort(bySize)[0] ?? [...offers].sort(bySize)[0];
 
-function bestPriced(offers: readonly Offer[], usdCny: number): Offer | undefined {
+function bestPriced<O extends Offer>(offers: readonly O[], usdCny: number): O | undefined {
   const perHour = ({ price }: Offer) =>
     price === null ? Number.POSITIVE_INFINITY : toCny(price.amount, price.currency, usdCny);
   const byPrice = (left: Offer, right: Offer) =>
@@ -71,7 +71,8 @@ function bestPriced(offers: readonly Offer[], usdCny: number): Offer | undefined
 }
 
 /** The type to show for one GPU model and number of GPUs; undefined when there is none at all. */
-export function bestOffer(offers: readonly Offer[], usdCny: number): Offer | undefined {
+export function bestOffer<O extends Offer>(offers: readonly O[], usdCny: number): O | undefined {
+  if (offers.length < 2) return offers[0];
   const here = offers.filter((offer) => offer.price !== null || offer.soldIn.length === 0);
   if (here.length === 0) return smallest(offers);
   const affordable = here.filter((offer) => offer.within);

@@ -6,6 +6,7 @@ import type { Fit } from '../recommendation.ts';
 import type { OwnGpu } from '../request.ts';
 import { cardOf } from './card.ts';
 import { type Judging, judgeOwn, judgeRental } from './judge.ts';
+import { stageOf } from './stage.ts';
 
 /** Judges what the person named: cards, families or types. Named outright, bare metal counts; slices of cards never do. */
 export function judgeNamed(judging: Judging): readonly Fit[] {
@@ -28,7 +29,7 @@ function judgeCard(judging: Judging, named: OwnGpu): readonly Fit[] {
   return rows.map((row) =>
     catalog.proposable(row.name).length === 0
       ? judgeOwn(judging, cardOf(row), workload)
-      : judgeRental(judging, row, { workload, types: catalog.proposable(row.name, workload.gpus) }),
+      : judgeTypes(judging, row, { workload, types: catalog.proposable(row.name, workload.gpus) }),
   );
 }
 
@@ -39,24 +40,32 @@ function judgeInstances(judging: Judging, named: string): readonly Fit[] {
   const wanted = bareName(named);
   const whole = catalog.instances.filter((row) => row.mode !== 'vgpu');
   const exact = whole.filter((row) => bareName(row.instanceType) === wanted);
-  if (exact.length > 0) return exact.flatMap((instance) => judgeTypes(judging, [instance], instance.gpuCount));
+  if (exact.length > 0) return exact.flatMap((instance) => judgeMachines(judging, [instance], instance.gpuCount));
   const { gpus } = judging.request.workload;
   const family = whole.filter((row) => row.family === wanted);
   const counted = family.filter((row) => row.gpuCount === gpus);
   // A family without that number of GPUs (bare metal has only one) is judged with the smallest it has.
   const fewest = Math.min(...family.map((row) => row.gpuCount));
   const count = counted.length > 0 ? gpus : fewest;
-  return judgeTypes(
+  return judgeMachines(
     judging,
     family.filter((row) => row.gpuCount === count),
     count,
   );
 }
 
-function judgeTypes(judging: Judging, types: readonly InstanceRow[], gpus: number): readonly Fit[] {
+function judgeMachines(judging: Judging, types: readonly InstanceRow[], gpus: number): readonly Fit[] {
   const workload: Workload = { ...judging.request.workload, gpus };
   const rows = new Set(types.flatMap((type) => judging.ports.catalog.gpuByName(type.gpu) ?? []));
-  return [...rows].map((row: GpuRow) =>
-    judgeRental(judging, row, { workload, types: types.filter((type) => type.gpu === row.name) }),
+  return [...rows].map((row) =>
+    judgeTypes(judging, row, { workload, types: types.filter((type) => type.gpu === row.name) }),
   );
+}
+
+function judgeTypes(
+  judging: Judging,
+  row: GpuRow,
+  asked: { readonly workload: Workload; readonly types: readonly InstanceRow[] },
+): Fit {
+  return judgeRental(judging, stageOf(judging.bench, { card: cardOf(row), ...asked }));
 }
