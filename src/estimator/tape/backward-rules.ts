@@ -10,7 +10,8 @@ export function hold(storage: Storage, region: Region): void {
 /** A part of other memory that is laid out like the weight (sides of 1 do not matter). */
 export function isDenseSlice(param: Param, grad: Grad): boolean {
   const { strides } = grad;
-  if (grad.whole || strides === null) return false;
+  if (grad.whole) return false;
+  if (strides === null) return true;
   const wanted = contiguousStrides(param.shape);
   return param.shape.every((side, axis) => side === 1 || strides[axis] === wanted[axis]);
 }

@@ -1,4 +1,4 @@
-import { normalStrides, preservedStrides } from './layout.ts';
+import { contiguousStrides, normalStrides, preservedStrides } from './layout.ts';
 import { byteSize, toHalf } from './ops-core.ts';
 import { slice } from './ops-parts.ts';
 import { expand } from './ops-shape.ts';
@@ -60,7 +60,8 @@ function padRows(t: Tape, mask: Tensor, width: number): Tensor {
   const storage = t.allocate(shape, mask.dtype);
   const rule: BackwardRule = (walk, _node, grads) => {
     const grad = incoming(grads);
-    if (grad !== undefined) walk.emit(0, walk.share(grad, { strides: grad.strides, whole: false }));
+    if (grad !== undefined)
+      walk.emit(0, walk.share(grad, { strides: grad.strides ?? contiguousStrides(shape), whole: false }));
   };
   return t.result({ storage, shape, dtype: mask.dtype }, { name: 'pad', inputs: [mask], saved: [], rule });
 }
@@ -121,7 +122,7 @@ const emitMaskGradient = (
     return;
   }
   const padded = [...mask.shape.slice(0, -1), Math.ceil(width / 16) * 16];
-  walk.emit(index, { ...walk.fresh(padded, mask.dtype), whole: false });
+  walk.emit(index, { ...walk.fresh(padded, mask.dtype, contiguousStrides(padded)), whole: false });
 };
 
 /** Flash lays gradients out like the operands. */

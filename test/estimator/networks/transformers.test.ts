@@ -23,6 +23,14 @@ describe('networks of transformers, given and own traces', () => {
     expect(far.map(({ row, signed }) => [row.id, signed])).toEqual([]);
   });
 
+  /** The given rows multiply gradients; those of ours ran two steps of the optimizer, with slices kept as gradients. */
+  test('peakStep agrees with the steps of own traces', () => {
+    const rows = scored.filter(({ row, figure }) => figure === 'peakStep' && row.id.startsWith('own|'));
+    const far = rows.filter(({ row, error }) => error > (/OneFormer|Sam/.test(row.family) ? 0.0002 : 0));
+    expect(rows.length).toBeGreaterThan(70);
+    expect(far.map(({ row, signed }) => [row.id, signed])).toEqual([]);
+  });
+
   test('multiply-accumulates are within 1 %', () => {
     const far = scored.filter(({ figure, error }) => figure === 'forwardMacs' && error > 0.01);
     expect(far.map(({ row, signed }) => [row.id, signed])).toEqual([]);
