@@ -86,6 +86,8 @@ export const modelsFileSchema = z.strictObject({
       backbones: z.array(text),
       /** Only where the encoder is dilated: at output stride 32 it is not. */
       dilated: z.literal(true).optional(),
+      /** What is told of it, by whoever words it. */
+      rule: z.enum(['cannot-dilate', 'no-mit', 'vit-needs-dpt']),
       reason: text,
       source: text,
     }),

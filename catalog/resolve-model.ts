@@ -68,6 +68,8 @@ export type Resolution =
       /** Known names near it, best first. */
       readonly nearby: readonly string[];
       readonly reason: string | null;
+      /** Id of the refusal. */
+      readonly rule?: string;
     };
 
 /** HRNet alone is HRNet with its usual FCN head; the words of JPU heads name the head they put in front of it. */
@@ -172,6 +174,7 @@ function refusal(row: ModelRow, query: ModelQuery, catalog: ModelCatalog): Resol
     name: `${row.architecture} ${backbone}`,
     nearby: nearby.slice(0, NEARBY),
     reason: rule.reason,
+    rule: rule.rule,
   };
 }
 

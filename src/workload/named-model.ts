@@ -141,8 +141,8 @@ function unresolved(resolution: Exclude<Resolution, { kind: 'model' }>, typed: s
     );
     return new AppError('unknown-model', 'the name could be several networks', { details: { name: typed, nearest } });
   }
-  const { what, name, nearby, reason } = resolution;
-  const details = { name: name === '' ? typed : name, nearest: nearby, ...(reason === null ? {} : { reason }) };
+  const { what, name, nearby, reason, rule } = resolution;
+  const details = { name: name === '' ? typed : name, nearest: nearby, ...(rule === undefined ? {} : { rule }) };
   switch (what) {
     case 'architecture':
       return new AppError('unknown-model', `no network called ${details.name}`, { details });

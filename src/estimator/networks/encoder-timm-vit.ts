@@ -153,6 +153,6 @@ function cut(
 
 function indivisible(shape: VitShape, [height, width]: readonly [number, number]): AppError {
   return new AppError('unsupported-combination', `${shape.name} needs sides that are multiples of ${shape.patch}`, {
-    details: { height, width, multipleOf: shape.patch },
+    details: { rule: 'multiple-of', height, width, multipleOf: shape.patch },
   });
 }

@@ -7,6 +7,6 @@ export function requireSize(image: Tensor, name: string, side: number): void {
   const [height, width] = sizeOf(image);
   if (height === side && width === side) return;
   throw new AppError('unsupported-combination', `${name} is built for ${side}×${side} images`, {
-    details: { backbone: name, height, width, side },
+    details: { rule: 'fixed-size', backbone: name, height, width, side },
   });
 }

@@ -151,6 +151,6 @@ export function requireConfiguredSize(image: Tensor, imageSize: number): void {
   const [height, width] = sizeOf(image);
   if (Math.floor(height / PATCH) * Math.floor(width / PATCH) === Math.floor(imageSize / PATCH) ** 2) return;
   throw new AppError('unsupported-combination', `the model takes images of ${imageSize}×${imageSize} pixels`, {
-    details: { imageSize, imageHeight: height, imageWidth: width },
+    details: { rule: 'fixed-size', side: imageSize, height, width },
   });
 }

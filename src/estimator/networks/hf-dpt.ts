@@ -93,7 +93,7 @@ function requireSquare(image: Tensor): void {
   const patches = Math.floor(height / 16) * Math.floor(width / 16);
   if (Number.isInteger(Math.sqrt(patches)) && patches > 0) return;
   throw new AppError('unsupported-combination', 'DPT of transformers takes square images only', {
-    details: { imageHeight: height, imageWidth: width },
+    details: { rule: 'square', height, width },
   });
 }
 
@@ -102,7 +102,7 @@ function requireConfigured(image: Tensor, imageSize: number): void {
   const [height, width] = sizeOf(image);
   if (height === imageSize && width === imageSize) return;
   throw new AppError('unsupported-combination', `DPT-Hybrid takes images of ${imageSize}×${imageSize} pixels`, {
-    details: { imageSize, imageHeight: height, imageWidth: width },
+    details: { rule: 'fixed-size', side: imageSize, height, width },
   });
 }
 

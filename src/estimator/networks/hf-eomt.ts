@@ -169,7 +169,7 @@ function designOf(run: Run, image: Tensor): Design & { layers: number; blocks: n
   const [height, breadth] = sizeOf(image);
   if (Math.floor(height / PATCH) !== side || Math.floor(breadth / PATCH) !== side) {
     throw new AppError('unsupported-combination', `the model takes images of ${side * PATCH}×${side * PATCH} pixels`, {
-      details: { imageSize: side * PATCH, imageHeight: height, imageWidth: breadth },
+      details: { rule: 'fixed-size', side: side * PATCH, height, width: breadth },
     });
   }
   const queries = optionNumber(spec, 'numQueries', 100);

@@ -50,7 +50,7 @@ export function hfSemanticModel(forward: (run: Run, image: Tensor) => SemanticOu
 export function refuseSingleClass({ numClasses }: Workload): void {
   if (numClasses > 1) return;
   throw new AppError('unsupported-combination', 'the library computes no loss for a single class: use 2', {
-    details: { numClasses, least: 2 },
+    details: { rule: 'two-classes', numClasses, least: 2 },
   });
 }
 

@@ -134,7 +134,7 @@ function forward(run: Run, image: Tensor): SemanticOutput {
 /** The library raises when gradient checkpointing is switched on. */
 export function noCheckpointing(model: string): AppError {
   return new AppError('unsupported-combination', `${model} of transformers has no gradient checkpointing`, {
-    details: { model },
+    details: { rule: 'no-checkpointing', model },
   });
 }
 

@@ -84,7 +84,7 @@ function predict(run: Run, image: Tensor, boxes: Tensor): Tensor {
   const [height, width] = sizeOf(image);
   if (height !== IMAGE || width !== IMAGE) {
     throw new AppError('unsupported-combination', `SAM takes images of ${IMAGE}×${IMAGE} pixels`, {
-      details: { imageSize: IMAGE, imageHeight: height, imageWidth: width },
+      details: { rule: 'fixed-size', side: IMAGE, height, width },
     });
   }
   const [channels, layers, heads, global] = variant;

@@ -89,7 +89,7 @@ function mobileNetBackbone(run: Run, options: MobileNetOptions): Backbone {
   if (stride !== 8) {
     const { architecture } = run.spec;
     throw new AppError('unsupported-combination', `${architecture} on MobileNetV2 is known at output stride 8 only`, {
-      details: { implementation: 'mmseg', architecture, backbone: 'mobilenet-v2', outputStride: stride },
+      details: { rule: 'output-stride', architecture, backbone: 'mobilenet-v2', outputStride: stride },
     });
   }
   return (t, image) => mobileNetV2(t, image, options);

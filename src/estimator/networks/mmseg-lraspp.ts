@@ -41,7 +41,7 @@ function imagePool(t: Tape, x: Tensor): Tensor {
   const [height, width] = sizeOf(x);
   if (height < POOL || width < POOL) {
     throw new AppError('unsupported-combination', `LR-ASPP pools ${POOL}×${POOL} windows of a map at stride 8`, {
-      details: { implementation: 'mmseg', architecture: 'lraspp', minimumSide: 8 * POOL },
+      details: { rule: 'at-least', implementation: 'mmseg', architecture: 'lraspp', minimumSide: 8 * POOL },
     });
   }
   return t.call('image_pool', x, () => {

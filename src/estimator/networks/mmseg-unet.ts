@@ -107,7 +107,7 @@ function checkDivisible(image: Tensor): void {
   const [height, width] = sizeOf(image);
   if (height % DIVISOR === 0 && width % DIVISOR === 0) return;
   throw new AppError('unsupported-combination', `UNet-S5 needs sides that are multiples of ${DIVISOR}`, {
-    details: { implementation: 'mmseg', architecture: 'unet', height, width, multiple: DIVISOR },
+    details: { rule: 'multiple-of', height, width, multipleOf: DIVISOR },
   });
 }
 

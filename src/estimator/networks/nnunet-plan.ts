@@ -56,12 +56,12 @@ function halvedAxes(axes: readonly Axis[]): readonly Axis[] {
 function checkPatch([height, width]: readonly [number, number], axes: readonly [Axis, Axis], stages: number): void {
   if (stages < FEWEST_STAGES) {
     throw new AppError('unsupported-combination', 'nnU-Net needs a patch with at least three stages', {
-      details: { height, width, minimumSide: SHORTEST_SIDE * 2 ** (FEWEST_STAGES - 1) },
+      details: { rule: 'at-least', height, width, minimumSide: SHORTEST_SIDE * 2 ** (FEWEST_STAGES - 1) },
     });
   }
   const multiples = axes.map(({ spacing }) => spacing);
   if (height % axes[0].spacing === 0 && width % axes[1].spacing === 0) return;
   throw new AppError('unsupported-combination', 'nnU-Net pads its patch to multiples of its strides', {
-    details: { height, width, multiple: Math.max(...multiples) },
+    details: { rule: 'multiple-of', height, width, multipleOf: Math.max(...multiples) },
   });
 }

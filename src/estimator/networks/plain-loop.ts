@@ -36,7 +36,7 @@ function checkSizes(logits: Tensor, target: Tensor): void {
   const [wantedHeight, wantedWidth] = target.shape.slice(-2);
   if (height === wantedHeight && width === wantedWidth) return;
   throw new AppError('unsupported-combination', 'the logits do not have the size of the target', {
-    details: { logits: `${height}×${width}`, target: `${wantedHeight}×${wantedWidth}` },
+    details: { rule: 'unequal-sizes', logits: `${height}×${width}`, target: `${wantedHeight}×${wantedWidth}` },
   });
 }
 

@@ -74,7 +74,11 @@ export function headActivation(t: Tape, logits: Tensor, name: string): Tensor {
       return logSoftmax(t, logits);
     default:
       throw new AppError('unsupported-combination', `activation ${name} after the head`, {
-        details: { option: 'activation', known: ['identity', 'sigmoid', 'tanh', 'softmax', 'softmax2d', 'logsoftmax'] },
+        details: {
+          rule: 'option',
+          option: 'activation',
+          known: ['identity', 'sigmoid', 'tanh', 'softmax', 'softmax2d', 'logsoftmax'],
+        },
       });
   }
 }
@@ -90,6 +94,6 @@ export function decoderNorm(spec: ModelSpec): boolean {
   if (value === 'batchnorm' || value === true) return true;
   if (value === 'identity' || value === false) return false;
   throw new AppError('unsupported-combination', `decoder norm ${String(value)}`, {
-    details: { option: 'decoderUseNorm', known: ['batchnorm', 'identity'] },
+    details: { rule: 'option', option: 'decoder_use_norm', known: ['batchnorm', 'identity'] },
   });
 }

@@ -115,7 +115,7 @@ export const smpDeeplabNetworks: Readonly<Record<string, Network>> = {
   }),
   'smp/deeplabv3plus': smpModel((run) => {
     const request = encoderRequest(run, { depth: 5, outputStrides: [16, 8] });
-    if (request.depth < 3) throw unsupported(run.spec, 'DeepLabV3Plus needs a depth of at least 3');
+    if (request.depth < 3) throw unsupported(run.spec, { rule: 'encoder-depth', depth: request.depth, least: 3 });
     const factor = request.outputStride === 16 && request.depth > 3 ? 4 : 2;
     const options = { ...asppOptions(run, true), factor };
     return {

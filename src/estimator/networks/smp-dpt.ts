@@ -134,7 +134,7 @@ export const smpDptNetworks: Readonly<Record<string, Network>> = {
     const shape = shapeOf(run);
     const depth = optionNumber(spec, 'encoderDepth', 4);
     const intermediate = optionNumbers(spec, 'decoderIntermediateChannels', [256, 512, 1024, 1024]);
-    if (intermediate.length !== depth) throw unsupported(spec, `${intermediate.length} widths for depth ${depth}`);
+    if (intermediate.length !== depth) throw unsupported(spec, { rule: 'widths', count: intermediate.length, depth });
     const options: DptOptions = {
       readout: optionText(spec, 'decoderReadout', 'cat'),
       intermediate,

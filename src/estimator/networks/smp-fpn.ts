@@ -69,7 +69,7 @@ export const smpFpnNetworks: Readonly<Record<string, Network>> = {
   'smp/fpn': smpModel((run) => {
     const { spec } = run;
     const request = encoderRequest(run, { depth: 5, outputStrides: [32] });
-    if (request.depth < 3) throw unsupported(spec, 'FPN needs a depth of at least 3');
+    if (request.depth < 3) throw unsupported(spec, { rule: 'encoder-depth', depth: request.depth, least: 3 });
     const options: FpnOptions = {
       pyramid: optionNumber(spec, 'decoderPyramidChannels', 256),
       segmentation: optionNumber(spec, 'decoderSegmentationChannels', 128),

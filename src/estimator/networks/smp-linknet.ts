@@ -40,7 +40,7 @@ function decoder(t: Tape, features: readonly Tensor[], norm: boolean): Tensor {
 /** `smp.Linknet`: B×C×H×W → B×classes×H×W. */
 export const smpLinknetNetworks: Readonly<Record<string, Network>> = {
   'smp/linknet': smpModel((run) => {
-    if (run.spec.backbone?.startsWith('mit_b')) throw unsupported(run.spec, 'MiT encoders are not supported');
+    if (run.spec.backbone?.startsWith('mit_b')) throw unsupported(run.spec, { rule: 'no-mit' });
     const norm = decoderNorm(run.spec);
     const request = encoderRequest(run, { depth: 5, outputStrides: [32] });
     return { request, decoder: (t, features) => decoder(t, features, norm), kernel: 1, upsampling: 1 };

@@ -55,15 +55,23 @@ export function encoderRequest({ spec, w }: Run, rules: RequestRules): EncoderRe
   const wanted = w.outputStride ?? optionNumber(spec, 'encoderOutputStride', usual);
   const natural = usual === 32 && wanted === 2 ** depth;
   const outputStride = natural ? usual : rules.outputStrides.find((stride) => stride === wanted);
-  if (outputStride === undefined) throw unsupported(spec, `output stride ${wanted}`);
+  if (outputStride === undefined) throw unsupported(spec, { rule: 'output-stride', outputStride: wanted });
   const imageSize = optionNumber(spec, 'imgSize', 0);
   return { depth, outputStride, ...(imageSize > 0 ? { imageSize } : {}) };
 }
 
-export function unsupported(spec: ModelSpec, reason: string): AppError {
+/** What a constructor of the library refuses: a rule with its figures, to be worded by whoever tells it. */
+export type SmpRule =
+  | { readonly rule: 'output-stride'; readonly outputStride: number }
+  | { readonly rule: 'encoder-depth'; readonly depth: number; readonly least?: number }
+  | { readonly rule: 'widths'; readonly count: number; readonly depth: number }
+  | { readonly rule: 'cannot-dilate' | 'no-mit' };
+
+export function unsupported(spec: ModelSpec, rule: SmpRule): AppError {
   const { architecture, backbone } = spec;
-  return new AppError('unsupported-combination', `smp ${architecture} with ${backbone ?? ''}: ${reason}`, {
-    details: { implementation: 'smp', architecture, backbone: backbone ?? '', reason },
+  const figures = Object.entries(rule).map(([name, value]) => `${name} ${value}`);
+  return new AppError('unsupported-combination', `smp ${architecture} with ${backbone ?? ''}: ${figures.join(', ')}`, {
+    details: { implementation: 'smp', architecture, backbone: backbone ?? '', ...rule },
   });
 }
 
@@ -75,9 +83,9 @@ function encoderOf(spec: ModelSpec, request: EncoderRequest): Encoder {
       details: { implementation: 'smp', backbone: name, known: knownEncoders(name) },
     });
   }
-  if (request.outputStride !== 32 && !encoder.dilates) throw unsupported(spec, 'the encoder cannot be dilated');
+  if (request.outputStride !== 32 && !encoder.dilates) throw unsupported(spec, { rule: 'cannot-dilate' });
   if (request.depth < (encoder.minimumDepth ?? 1) || request.depth > 5)
-    throw unsupported(spec, `encoder depth ${request.depth}`);
+    throw unsupported(spec, { rule: 'encoder-depth', depth: request.depth });
   return encoder;
 }
 
@@ -87,6 +95,6 @@ function checkSize(image: Tensor, { depth, outputStride }: EncoderRequest): void
   const [height, width] = sizeOf(image);
   if (height % stride === 0 && width % stride === 0) return;
   throw new AppError('unsupported-combination', `sides must be multiples of ${stride}`, {
-    details: { height, width, multipleOf: stride },
+    details: { rule: 'multiple-of', height, width, multipleOf: stride },
   });
 }

@@ -100,7 +100,7 @@ export const smpPanNetworks: Readonly<Record<string, Network>> = {
   'smp/pan': smpModel((run) => {
     const { spec } = run;
     const request = encoderRequest(run, { depth: 5, outputStrides: [16, 32] });
-    if (request.depth < 3) throw unsupported(spec, 'PAN needs a depth of at least 3');
+    if (request.depth < 3) throw unsupported(spec, { rule: 'encoder-depth', depth: request.depth, least: 3 });
     const stride = Math.min(request.outputStride, 2 ** request.depth);
     const smallest = Math.min(run.w.imageHeight, run.w.imageWidth);
     if (smallest < 8 * stride) throw tooSmall(smallest, 8 * stride);
@@ -120,6 +120,6 @@ export const smpPanNetworks: Readonly<Record<string, Network>> = {
 /** Three poolings of the deepest map leave nothing of a smaller image. */
 function tooSmall(side: number, minimumSide: number): AppError {
   return new AppError('unsupported-combination', `PAN needs sides of at least ${minimumSide} px`, {
-    details: { side, minimumSide },
+    details: { rule: 'at-least', side, minimumSide },
   });
 }

@@ -41,7 +41,7 @@ export const smpSegformerNetworks: Readonly<Record<string, Network>> = {
   'smp/segformer': smpModel((run) => {
     const { spec } = run;
     const request = encoderRequest(run, { depth: 5, outputStrides: [32] });
-    if (request.depth < 3) throw unsupported(spec, 'Segformer needs a depth of at least 3');
+    if (request.depth < 3) throw unsupported(spec, { rule: 'encoder-depth', depth: request.depth, least: 3 });
     const width = optionNumber(spec, 'decoderSegmentationChannels', 256);
     return {
       request,

@@ -19,7 +19,7 @@ export interface DecoderOptions {
 
 export function decoderOptions({ spec }: Run, depth: number): DecoderOptions {
   const channels = optionNumbers(spec, 'decoderChannels', [256, 128, 64, 32, 16]);
-  if (channels.length !== depth) throw unsupported(spec, `${channels.length} decoder widths for depth ${depth}`);
+  if (channels.length !== depth) throw unsupported(spec, { rule: 'widths', count: channels.length, depth });
   const mode = optionText(spec, 'decoderInterpolation', 'nearest');
   return {
     channels,

@@ -56,7 +56,7 @@ function decoder(t: Tape, features: readonly Tensor[], options: DecoderOptions):
 /** `smp.UnetPlusPlus`: B×C×H×W → B×classes×H×W. The centre block of VGG exists without being used. */
 export const smpUnetPlusPlusNetworks: Readonly<Record<string, Network>> = {
   'smp/unetplusplus': smpModel((run) => {
-    if (run.spec.backbone?.startsWith('mit_b')) throw unsupported(run.spec, 'MiT encoders are not supported');
+    if (run.spec.backbone?.startsWith('mit_b')) throw unsupported(run.spec, { rule: 'no-mit' });
     const request = encoderRequest(run, { depth: 5, outputStrides: [32] });
     const options = decoderOptions(run, request.depth);
     return {

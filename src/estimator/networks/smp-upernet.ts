@@ -67,7 +67,7 @@ export const smpUpernetNetworks: Readonly<Record<string, Network>> = {
   'smp/upernet': smpModel((run) => {
     const { spec } = run;
     const request = encoderRequest(run, { depth: 5, outputStrides: [32] });
-    if (request.depth < 3) throw unsupported(spec, 'UPerNet needs a depth of at least 3');
+    if (request.depth < 3) throw unsupported(spec, { rule: 'encoder-depth', depth: request.depth, least: 3 });
     const options = { out: optionNumber(spec, 'decoderChannels', 256), norm: decoderNorm(spec) };
     return {
       request,

@@ -178,7 +178,7 @@ function levelsOf({ w, spec }: Pick<Run, 'w' | 'spec'>, first: number, count: nu
   );
   if (channels.length >= 2 && strides.length >= channels.length - 1) return [channels, strides];
   throw new AppError('unsupported-combination', "MONAI's U-Nets need a stride for every two widths", {
-    details: { channels: channels.length, strides: strides.length },
+    details: { rule: 'widths', count: channels.length, depth: strides.length + 1 },
   });
 }
 
@@ -187,7 +187,7 @@ function checkSides(image: Tensor, strides: Levels): void {
   const [height, width] = sizeOf(image);
   if (height % multiple === 0 && width % multiple === 0) return;
   throw new AppError('unsupported-combination', "MONAI's U-Nets need sides in multiples of their strides", {
-    details: { height, width, multipleOf: multiple },
+    details: { rule: 'multiple-of', height, width, multipleOf: multiple },
   });
 }
 

@@ -56,7 +56,7 @@ function checkSides(image: Tensor, padded: boolean): void {
   const [height, width] = sizeOf(image);
   if (Math.min(height, width) >= minimumSide) return;
   throw new AppError('unsupported-combination', `the U-Net needs sides of at least ${minimumSide} px`, {
-    details: { height, width, minimumSide },
+    details: { rule: 'at-least', height, width, minimumSide },
   });
 }
 

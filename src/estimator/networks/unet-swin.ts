@@ -130,7 +130,7 @@ function swinUnet({ t, w, spec }: Run, image: Tensor): Tensor {
   const step = 32 * WINDOW;
   if (height % step !== 0 || width % step !== 0) {
     throw new AppError('unsupported-combination', `${spec.architecture} needs sides that are multiples of ${step}`, {
-      details: { height, width, multipleOf: step },
+      details: { rule: 'multiple-of', height, width, multipleOf: step },
     });
   }
   return t.call('swin_unet', image, () => {

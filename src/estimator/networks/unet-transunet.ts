@@ -138,7 +138,7 @@ function transUnet({ t, w }: Run, image: Tensor): Tensor {
   const [height, width] = sizeOf(image);
   if (height !== width || height % 16 !== 0) {
     throw new AppError('unsupported-combination', 'TransUNet needs a square image with sides in multiples of 16', {
-      details: { height, width, multipleOf: 16 },
+      details: { rule: 'square-multiple-of', height, width, multipleOf: 16 },
     });
   }
   return t.call('', image, () => {

@@ -26,7 +26,9 @@ function paddedSide(side: number): number {
 /** Validation pads its pictures to the stride first. */
 function refuseOddSides({ shape: [, , height = 1, width = 1] }: Tensor): void {
   if (height % STRIDE === 0 && width % STRIDE === 0) return;
-  throw new AppError('unsupported-combination', `sides must be multiples of ${STRIDE}, not ${height}×${width}`);
+  throw new AppError('unsupported-combination', `sides must be multiples of ${STRIDE}, not ${height}×${width}`, {
+    details: { rule: 'multiple-of', height, width, multipleOf: STRIDE },
+  });
 }
 
 function predict(run: Run, image: Tensor, variant: YoloVariant): YoloPredictions {

@@ -77,7 +77,7 @@ describe("nnU-Net's planner", () => {
   });
 
   test.each([
-    [500, 500, { multiple: 128 }],
+    [500, 500, { multipleOf: 128 }],
     [12, 12, { minimumSide: 16 }],
   ])('refuses %d×%d', (imageHeight, imageWidth, details) => {
     const run = (): unknown =>

@@ -59,7 +59,7 @@ describe('what the official code refuses is refused with a reason', () => {
 
   test('UNet-S5 needs multiples of 16', () => {
     const error = refusal({ model: 'unet-s5-d16_fcn_4xb4-160k_cityscapes-512x1024', imageHeight: 500 });
-    expect(error).toMatchObject({ code: 'unsupported-combination', details: { multiple: 16 } });
+    expect(error).toMatchObject({ code: 'unsupported-combination', details: { multipleOf: 16 } });
   });
 
   test('LR-ASPP pools windows of 49×49 at stride 8', () => {
