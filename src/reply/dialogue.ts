@@ -4,6 +4,7 @@ import { needText, rentText } from './blocks/verdict.ts';
 import { slotChoices, slotsText } from './choices.ts';
 import type { Facts, Problem } from './facts.ts';
 import type { Words } from './messages/index.ts';
+import { refusalText, sizeChoices } from './refusals.ts';
 import type { Block, Choice } from './reply.ts';
 import { priceBlocks } from './short-answers.ts';
 
@@ -117,6 +118,8 @@ export function problemPart(problem: Problem, words: Words): Part {
   };
   const nearest = (problem.details['nearest'] ?? '').split(', ').filter((name) => name !== '');
   const choices = nearest.slice(0, NEAREST_SHOWN).map((name) => ({ label: name.slice(0, MAX_LABEL), say: name }));
+  const refusal = problem.code === 'unsupported-combination' ? refusalText(problem, words) : null;
+  if (refusal !== null) return { blocks: [verdict(refusal)], choices: [...sizeChoices(problem), ...choices] };
   return { blocks: [verdict(errors[problem.code](details))], choices };
 }
 

@@ -52,7 +52,7 @@ const MOST_NAMED = 8;
 /** Details as texts, ready for a sentence. */
 export function problemOf({ code, details }: AppError): Problem {
   const unbuilt =
-    code === 'unsupported-combination' && details['reason'] === undefined && details['architecture'] !== undefined;
+    code === 'unsupported-combination' && details['rule'] === undefined && details['architecture'] !== undefined;
   if (unbuilt) return { code: 'unknown-model', details: { name: nameOf(details) } };
   // an encoder that the library does not build is known by its own name
   const named = code === 'unknown-backbone' && details['name'] === undefined && details['backbone'] !== undefined;

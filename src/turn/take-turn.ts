@@ -3,7 +3,8 @@ import { takeTurn } from '../dialog/policy.ts';
 import { without } from '../dialog/slots.ts';
 import { slotNames } from '../dialog/state-schema.ts';
 import { composeReply } from '../reply/compose.ts';
-import type { Facts } from '../reply/facts.ts';
+import type { Facts, Problem } from '../reply/facts.ts';
+import { slotsOfRule } from '../reply/refusals.ts';
 import type { Reply } from '../reply/reply.ts';
 import { understand } from '../understanding/understand.ts';
 import type { SlotName, Understanding, UnderstandingContext } from '../understanding/understanding.ts';
@@ -52,11 +53,19 @@ export function takeConversationTurn(before: DialogState, text: string, ports: A
 /** What could not be computed is asked for again. */
 function afterFacts(before: DialogState, state: DialogState, { problem }: Facts): DialogState {
   if (problem === undefined) return state;
+  const wrong = wrongSlots(problem, state);
+  const [field] = wrong;
   const aboutModel = ['unknown-model', 'unknown-backbone', 'unsupported-combination'].includes(problem.code);
-  const field = problem.code === 'out-of-range' ? slotOf(problem.details['field'] ?? '', state) : undefined;
-  const asked = aboutModel ? 'model' : field;
-  const slots = field === undefined ? state.slots : without(state.slots, [field]);
+  const asked = field ?? (aboutModel ? 'model' : undefined);
+  const slots = without(state.slots, wrong);
   return { ...state, slots, answered: before.answered, ...(asked === undefined ? {} : { asked, attempts: 1 }) };
+}
+
+/** The slots that hold what cannot be: they are dropped, and the first one is asked for. */
+function wrongSlots({ code, details }: Problem, state: DialogState): readonly SlotName[] {
+  if (code === 'unsupported-combination') return slotsOfRule(details['rule'] ?? '');
+  const field = code === 'out-of-range' ? slotOf(details['field'] ?? '', state) : undefined;
+  return field === undefined ? [] : [field];
 }
 
 /** The slot that holds an impossible value: it is dropped and asked for. */

@@ -1,5 +1,8 @@
 import type { ErrorCode } from '../../errors.ts';
 
+/** Figures of a refusal, as text. */
+type RefusalDetails = Readonly<Record<string, string>>;
+
 /** What a question says on the first, second and third try: reason, examples, default. */
 export type Attempts = readonly [string, string, string];
 
@@ -12,8 +15,7 @@ const errors: Readonly<Record<ErrorCode, ErrorSentence>> = {
     `I do not know a network called "${name ?? '?'}".${nearest ? ` Nearest that I can size: ${nearest}.` : ''} Name another one, or the one it is built on.`,
   'unknown-backbone': ({ name, nearest }) =>
     `I do not know the backbone "${name ?? '?'}" for this network.${nearest ? ` It comes with: ${nearest}.` : ''} Pick one of them.`,
-  'unsupported-combination': ({ reason }) =>
-    `That combination cannot be trained${reason ? `: ${reason}` : ''}. Change one of the two and I size it again.`,
+  'unsupported-combination': () => 'That combination cannot be trained. Change one of the two and I size it again.',
   'unknown-gpu': ({ name, nearest }) =>
     `I do not know the card "${name ?? '?'}".${nearest ? ` Did you mean ${nearest}?` : ''} Its memory is enough too, as in "a 24 GB card".`,
   'out-of-range': ({ field, limit }) =>
@@ -31,6 +33,37 @@ const errors: Readonly<Record<ErrorCode, ErrorSentence>> = {
 
 export const enDialog = {
   errors,
+  refused: {
+    'multiple-of': ({ multipleOf, height, width }: RefusalDetails) =>
+      `This network takes sides in multiples of ${multipleOf}, not ${height}×${width}. Which size instead?`,
+    'square-multiple-of': ({ multipleOf, height, width }: RefusalDetails) =>
+      `This network takes square images with sides in multiples of ${multipleOf}, not ${height}×${width}. Which size instead?`,
+    square: ({ height, width }: RefusalDetails) =>
+      `This network takes square images only, not ${height}×${width}. Which size instead?`,
+    'fixed-size': ({ side }: RefusalDetails) =>
+      `This network takes images of ${side}×${side} only. Shall I take those?`,
+    'at-least': ({ minimumSide }: RefusalDetails) =>
+      `This network needs sides of at least ${minimumSide} px. Which size instead?`,
+    'two-classes': () => 'The library computes no loss for a single class: count the background too. How many classes?',
+    'no-checkpointing': () =>
+      'This network has no gradient checkpointing in that library: it raises. Say "without checkpointing" and I go on.',
+    'output-stride': ({ outputStride }: RefusalDetails) =>
+      `This network is not built at output stride ${outputStride}. Which one instead, 8, 16 or 32?`,
+    'cannot-dilate': ({ nearest }: RefusalDetails) =>
+      `This encoder cannot be dilated, so the head cannot stand on it.${nearest ? ` It can on ${nearest}.` : ''} Name another backbone or head.`,
+    'no-mit': ({ nearest }: RefusalDetails) =>
+      `smp refuses MiT encoders for this decoder.${nearest ? ` It takes ${nearest}.` : ''} Name another backbone, or use smp.Unet or smp.Segformer.`,
+    'vit-needs-dpt': () =>
+      'In smp a plain ViT encoder works with DPT only. Use smp.DPT, or name a backbone with a pyramid (ResNet, Swin, ConvNeXt).',
+    'encoder-depth': ({ depth, least }: RefusalDetails) =>
+      `An encoder depth of ${depth} does not go with it: ${least ?? '1'} to 5. Change encoder_depth and paste it again.`,
+    widths: ({ count, depth }: RefusalDetails) =>
+      `${count} widths do not go with ${depth} levels: there has to be one for each. Change the list and paste it again.`,
+    option: ({ option, known }: RefusalDetails) => `${option} is one of ${known}. Change it and paste it again.`,
+    'unequal-sizes': ({ logits, target }: RefusalDetails) =>
+      `The output has ${logits}, the labels ${target}: the loss would raise. Change the upsampling or the depth.`,
+  },
+
   fieldNames: {
     imageHeight: 'the image height',
     imageWidth: 'the image width',

@@ -7,7 +7,7 @@ export const zhDialog: DialogMessages = {
       `没有收录叫"${name ?? '?'}"的网络。${nearest ? `最接近的是 ${nearest}。` : ''}换一个，或者告诉我它是在哪个网络上改的。`,
     'unknown-backbone': ({ name, nearest }) =>
       `这个网络没有"${name ?? '?'}"这种骨干。${nearest ? `能用的有 ${nearest}。` : ''}挑一个就行。`,
-    'unsupported-combination': ({ reason }) => `这个组合训不了${reason ? `：${reason}` : ''}。换掉其中一个，我重新算。`,
+    'unsupported-combination': () => '这个组合训不了。换掉其中一个，我重新算。',
     'unknown-gpu': ({ name, nearest }) =>
       `没有收录"${name ?? '?'}"这张卡。${nearest ? `是不是 ${nearest}？` : ''}直接说显存也行，比如"24G 的卡"。`,
     'out-of-range': ({ field, limit }) =>
@@ -20,6 +20,29 @@ export const zhDialog: DialogMessages = {
     'platform-unreachable': () => '平台暂时连不上，恢复之后会补上回复。',
     overloaded: ({ seconds }) => `消息太多，一时答不过来，${seconds ?? '60'} 秒后再发。`,
     internal: () => '我这边出错了，日志里有记录。再说一遍，或者发"重置"重新开始。',
+  },
+  refused: {
+    'multiple-of': ({ multipleOf, height, width }) =>
+      `这个网络要求边长是 ${multipleOf} 的倍数，${height}×${width} 不行。换成多大？`,
+    'square-multiple-of': ({ multipleOf, height, width }) =>
+      `这个网络只收正方形的图，边长要是 ${multipleOf} 的倍数，${height}×${width} 不行。换成多大？`,
+    square: ({ height, width }) => `这个网络只收正方形的图，${height}×${width} 不行。换成多大？`,
+    'fixed-size': ({ side }) => `这个网络只收 ${side}×${side} 的图，按这个算行吗？`,
+    'at-least': ({ minimumSide }) => `这个网络的边长至少要 ${minimumSide}。换成多大？`,
+    'two-classes': () => '这个库只有一类的时候不算损失，背景也要算一类。一共几类？',
+    'no-checkpointing': () => '这个库里它没有梯度检查点，打开会报错。说"不开梯度检查点"，我接着算。',
+    'output-stride': ({ outputStride }) => `这个网络没有输出步长 ${outputStride} 的。换成多少，8、16 还是 32？`,
+    'cannot-dilate': ({ nearest }) =>
+      `这个编码器不能做空洞卷积，接不上这个头。${nearest ? `可以用 ${nearest}。` : ''}换个骨干或者换个头。`,
+    'no-mit': ({ nearest }) =>
+      `smp 的这个解码器不支持 MiT 编码器。${nearest ? `可以用 ${nearest}。` : ''}换个骨干，或者用 smp.Unet、smp.Segformer。`,
+    'vit-needs-dpt': () =>
+      'smp 里纯 ViT 编码器只能配 DPT。用 smp.DPT，或者换成有金字塔的骨干（ResNet、Swin、ConvNeXt）。',
+    'encoder-depth': ({ depth, least }) =>
+      `编码器深度 ${depth} 不行，只能是 ${least ?? '1'} 到 5。改一下 encoder_depth 再发。`,
+    widths: ({ count, depth }) => `给了 ${count} 个宽度，却有 ${depth} 层，一层要一个。改一下再发。`,
+    option: ({ option, known }) => `${option} 只能是 ${known} 里的一个。改一下再发。`,
+    'unequal-sizes': ({ logits, target }) => `输出是 ${logits}，标签是 ${target}，算损失会报错。改一下上采样或者深度。`,
   },
   fieldNames: {
     imageHeight: '图的高',
