@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import { type Answer, type Post, postForm, postJson } from '../http.ts';
+import { createMemory, type Remembered } from '../memory.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
 
 /** Where session webhooks lead. https://open.dingtalk.com/document/orgapp/robot-reply-and-send-messages */
@@ -71,24 +72,12 @@ export interface AccessToken {
 export function createToken(config: DingtalkAdapterConfig, now: () => number): AccessToken {
   const body = { appKey: config.clientId, appSecret: config.clientSecret };
   const request = { path: '/v1.0/oauth2/accessToken', what: 'the access token', body };
-  let token = Promise.resolve('');
-  let until = 0;
-  const drop = (): void => {
-    until = 0;
-  };
-  const ask = async (): Promise<string> => {
+  const known = createMemory<string>(now);
+  const ask = async (): Promise<Remembered<string>> => {
     const { accessToken, expireIn } = await callOpenApi(config, request, tokenShape);
-    until = now() + expireIn * 1_000 - earlyMs;
-    return accessToken;
+    return { value: accessToken, lifeMs: expireIn * 1_000 - earlyMs };
   };
-  const get = (): Promise<string> => {
-    if (until > now()) return token;
-    until = Number.POSITIVE_INFINITY;
-    token = ask();
-    token.catch(drop);
-    return token;
-  };
-  return { get, drop };
+  return { get: () => known.get(config.clientId, ask), drop: () => known.drop(config.clientId) };
 }
 
 /** Ids of media that cannot end the Markdown they are put into. */

@@ -3,6 +3,7 @@ import type { webApi } from '@slack/bolt';
 import { AppError } from '../../src/errors.ts';
 import type { Locale } from '../../src/message.ts';
 import type { AdapterContext } from '../adapter.ts';
+import { createMemory, type Remembered } from '../memory.ts';
 import { type SlackAdapterConfig, slackScopes } from './config.ts';
 import type { Installations } from './installations.ts';
 import { type SlackAddress, userIdOf, type Workspace } from './receive.ts';
@@ -12,7 +13,6 @@ const localeWaitMs = 1_500;
 const localeLifeMs = 86_400_000;
 /** After a failure, such as a missing scope. */
 const localeRetryMs = 600_000;
-const localesKept = 10_000;
 
 export interface Workspaces {
   clientFor(workspace: Workspace): Promise<webApi.WebClient>;
@@ -81,28 +81,17 @@ function missingScopes(granted: readonly string[] | undefined): readonly string[
 }
 
 function createLocales(clientFor: Workspaces['clientFor'], now: () => number): Workspaces['localeOf'] {
-  const known = new Map<string, { readonly value: Promise<Locale | undefined>; readonly until: number }>();
-  const ask = async (address: SlackAddress): Promise<Locale | undefined> => {
-    const client = await clientFor(address);
-    const { user } = await client.users.info({ user: address.user, include_locale: true });
-    if (user?.locale === undefined) return undefined;
-    return user.locale.startsWith('zh') ? 'zh' : 'en';
+  const known = createMemory<Locale | undefined>(now);
+  const ask = async (address: SlackAddress): Promise<Remembered<Locale | undefined>> => {
+    try {
+      const client = await clientFor(address);
+      const { user } = await client.users.info({ user: address.user, include_locale: true });
+      const locale = user?.locale?.startsWith('zh') === true ? 'zh' : 'en';
+      return { value: user?.locale === undefined ? undefined : locale, lifeMs: localeLifeMs };
+    } catch {
+      return { value: undefined, lifeMs: localeRetryMs };
+    }
   };
-  return (address) => {
-    const key = userIdOf(address);
-    const entry = known.get(key);
-    if (entry !== undefined && entry.until > now()) return entry.value;
-    if (known.size >= localesKept) known.clear();
-    const keep = (locale: Locale | undefined, lifeMs: number): Locale | undefined => {
-      known.set(key, { value: Promise.resolve(locale), until: now() + lifeMs });
-      return locale;
-    };
-    const asked = ask(address).then(
-      (locale) => keep(locale, localeLifeMs),
-      () => keep(undefined, localeRetryMs),
-    );
-    const value = Promise.race([asked, wait(localeWaitMs, undefined, { ref: false })]);
-    known.set(key, { value, until: now() + localeLifeMs });
-    return value;
-  };
+  return (address) =>
+    Promise.race([known.get(userIdOf(address), () => ask(address)), wait(localeWaitMs, undefined, { ref: false })]);
 }
