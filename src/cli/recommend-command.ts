@@ -4,6 +4,7 @@ import { recommend } from '../advice/recommend.ts';
 import type { AdvicePorts, RecommendationRequest } from '../advice/request.ts';
 import type { Config } from '../config.ts';
 import { AppError } from '../errors.ts';
+import { isVendorRegion } from '../understanding/slots/place.ts';
 import { parseFields } from '../workload/fields.ts';
 import { type LineWorkload, workloadFromLine } from '../workload/from-line.ts';
 import { estimateToJson } from './estimate-json.ts';
@@ -17,6 +18,7 @@ export function createRecommendAnswer(ports: AdvicePorts, config: Pick<Config, '
   return (value) => {
     const line = parseFields(recommendLineSchema, value);
     checkCards(line, ports.catalog);
+    checkRegion(line.region, ports);
     const built = workloadFromLine(withShare(line), ports.catalog);
     const recommendation = recommend(toRequest(line, built, config.region), ports);
     const { id, ...rest } = recommendationJson(
@@ -40,6 +42,15 @@ function checkCards({ gpu, ownGpu }: RecommendLine, catalog: Catalog): void {
   if (ownGpu?.name == null || ownGpu.memoryGiB != null || catalog.findGpu(ownGpu.name) !== undefined) return;
   const details = { field: 'ownGpu.name', name: ownGpu.name };
   throw new AppError('unknown-gpu', `no card called ${ownGpu.name}; give its memoryGiB`, { details });
+}
+
+/** @throws AppError `invalid-input` for a region of no price row that is none of the vendor's either. */
+function checkRegion(region: string | null | undefined, { prices }: AdvicePorts): void {
+  const priced = prices.regions();
+  if (region == null || priced.includes(region) || isVendorRegion(region)) return;
+  throw new AppError('invalid-input', `region: no region called ${region}; with prices: ${priced.join(', ')}`, {
+    details: { field: 'region', name: region, nearest: priced },
+  });
 }
 
 function isKnown(gpu: string, catalog: Catalog): boolean {

@@ -193,6 +193,17 @@ describe('recommend lines', () => {
     expect(() => recommendOf({ ...run, gpu })).toThrow(expect.objectContaining({ code: 'unknown-gpu' }));
   });
 
+  test('a region that the vendor does not have is said, with those that have prices', () => {
+    expect(() => recommendOf({ ...run, region: 'cn-mars' })).toThrow(
+      expect.objectContaining({
+        code: 'invalid-input',
+        message: expect.stringMatching(/cn-mars.*cn-hangzhou.*us-west-1/),
+      }),
+    );
+    expect(recommendOf({ ...run, region: 'eu-west-1' }).recommended).toBeNull();
+    expect(recommendOf({ ...run, region: 'cn-shanghai' }).recommended).not.toBeNull();
+  });
+
   test.each(['V100', 'gn7i', 'ecs.gn6e-c12g1.3xlarge', 'RTX 4090', 'ebmgn7e'])('%s is known', (gpu) => {
     expect(recommendOf({ ...run, gpu }).tiers.length).toBeGreaterThan(0);
   });

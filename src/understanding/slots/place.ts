@@ -40,6 +40,13 @@ const REGIONS: readonly (readonly [words: string, region: string])[] = [
   ['悉尼|sydney', 'ap-southeast-2'],
 ];
 
+const VENDOR_REGIONS: ReadonlySet<string> = new Set(REGIONS.map(([, region]) => region));
+
+/** Whether the vendor has such a region, whatever is sold there. */
+export function isVendorRegion(region: string): boolean {
+  return VENDOR_REGIONS.has(region);
+}
+
 const REGION_ID = /(?<![a-z\d-])((?:cn|us|eu|ap|me|na)-[a-z]{3,12}(?:-(?:\d|lr|finance-1|gov-1))?)(?![a-z\d])/g;
 const CITY = new RegExp(REGIONS.map(([names]) => `(?<![a-z])(${names})(?![a-z])`).join('|'), 'g');
 
