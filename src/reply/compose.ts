@@ -185,6 +185,9 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
   const corrections = (facts.beliefs ?? []).flatMap((belief) => correction(belief, words));
   const limits = action.kind === 'Decline' ? [] : understanding.outOfScope.flatMap((topic) => lookUp(aside, topic));
   const unknown = (facts.unknownGpus ?? []).map((name) => unknownGpuAside(name));
+  const unified = (facts.sharedMemory ?? []).map(({ card, cuda, memoryGiB }) =>
+    words.dialog.unifiedMemory(card, memoryGiB, cuda),
+  );
   const shared = shareText(turn, words);
   const rent = rentedText(understanding.pricedHours, facts, words);
   const missing = (facts.unsupported ?? []).map((name) => unsupported[name]);
@@ -196,7 +199,7 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
   const paragraphs = (texts: readonly string[]): readonly Block[] =>
     texts.map((text) => ({ kind: 'text', level: 'main', text }));
   return {
-    remarks: paragraphs([...taken, ...rent, ...corrections, ...unknown, ...missing, ...shared, ...limits]),
+    remarks: paragraphs([...taken, ...rent, ...corrections, ...unknown, ...unified, ...missing, ...shared, ...limits]),
     pending: paragraphs(pending),
   };
 }

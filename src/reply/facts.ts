@@ -98,6 +98,12 @@ export interface Facts {
   /** Facts that put right what the person believes. */
   readonly beliefs?: readonly Belief[];
   readonly unknownGpus?: readonly string[];
+  /** Named chips that share their memory with the system. */
+  readonly sharedMemory?: readonly {
+    readonly card: string;
+    readonly cuda: boolean;
+    readonly memoryGiB: number | null;
+  }[];
   /** Asked for, and not to be had from this library. */
   readonly unsupported?: readonly ('checkpointing' | 'sdpa')[];
 }

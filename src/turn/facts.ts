@@ -102,7 +102,7 @@ interface Asked {
 
 function answerFacts(before: DialogState, asked: Asked, ports: AnswerPorts): Facts {
   const { state, understanding } = asked.turn;
-  const unknown = unknownGpus(asked.turn, ports);
+  const unknown = { ...unknownGpus(asked.turn, ports), ...sharedMemory(asked.turn) };
   const bare = factsWithoutWorkload(before, asked, ports);
   if (bare !== null) return { ...unknown, ...bare };
   if (state.asked !== null || state.slots.model === undefined || isOnlyBelief(understanding)) return unknown;
@@ -181,6 +181,19 @@ function recommendationOf({ slots }: DialogState, built: SlotWorkload, ports: An
   const recommendation = recommend(requestFromSlots(slots, built, ports), advicePorts(ports));
   const libraries = slots.implementation === undefined ? otherLibraries(built.alternatives(), ports) : [];
   return { recommendation, assumed: built.assumed, libraries };
+}
+
+/** Chips whose memory is the system's too; of some CUDA is missing besides. */
+const UNIFIED = /jetson|orin|xavier|dgx spark|gb10/;
+const WITHOUT_CUDA = /^(?:apple )?m[1-5](?: |$)/;
+
+function sharedMemory({ understanding }: Turn): Pick<Facts, 'sharedMemory'> {
+  const shared = namedGpus(understanding.slots).flatMap(({ name = '', memoryGiB }) => {
+    const card = name.toLowerCase();
+    const cuda = UNIFIED.test(card);
+    return cuda || WITHOUT_CUDA.test(card) ? [{ card: name, cuda, memoryGiB: memoryGiB ?? null }] : [];
+  });
+  return shared.length === 0 ? {} : { sharedMemory: shared };
 }
 
 function unknownGpus({ state }: Turn, { catalog }: AnswerPorts): Pick<Facts, 'unknownGpus'> {

@@ -199,6 +199,20 @@ describe('two networks beside each other', () => {
   });
 });
 
+describe('memory that is shared with the system', () => {
+  test.each([
+    ['zh', 'segformer b2 512 batch 8 Jetson AGX Orin 32G 能跑吗', '32 GB 要和系统、数据加载共用'],
+    ['en', 'unet 512 batch 4 on a DGX Spark, fits?', 'shared with the system'],
+    ['en', 'segformer b0 512 batch 2 on my M2 Max 64GB?', 'no CUDA'],
+  ] as const)('%s: %s', (locale, text, remark) => {
+    expect(talk(locale, text).reply).toContain(remark);
+  });
+
+  test('is not said of a card with its own', () => {
+    expect(talk('zh', 'unet 512 batch 4 RTX 3090 24G 能跑吗').reply).not.toContain('共用');
+  });
+});
+
 describe('the time that a machine is wanted', () => {
   test.each([
     ['zh', 'segformer b2 512 batch 8 只租10小时', /租 10 小时共 ¥100\.9/],

@@ -128,6 +128,8 @@ export const enDialog = {
   alternative: (taken: string, other: string) => `You left two open: sized for ${taken}. Say "${other}" for the other.`,
   leftOpen: (taken: string) => `Taking ${taken}; say so if it is another one.`,
   or: ' or ',
+  unifiedMemory: (card: string, memory: number | null, cuda: boolean) =>
+    `${card} has no memory of its own: ${memory === null ? 'it' : `the ${memory} GB`} is shared with the system and the data loader, so keep several GB free${cuda ? '.' : '; and it has no CUDA, for which these figures are.'}`,
   rented: (machine: string, hours: string, amount: string) => `${machine} for ${hours}: ${amount}.`,
   share: (total: number, gpus: number, each: string) => `Total batch ${total} on ${gpus} GPUs is ${each} per GPU.`,
 

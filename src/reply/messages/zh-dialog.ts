@@ -103,6 +103,8 @@ export const zhDialog: DialogMessages = {
   alternative: (taken, other) => `两个里先按 ${taken} 算；要看另一个，直接说"${other}"。`,
   leftOpen: (taken) => `按 ${taken} 算；不是它就说一声。`,
   or: ' 还是 ',
+  unifiedMemory: (card, memory, cuda) =>
+    `${card} 没有独立显存：${memory === null ? '内存' : `${memory} GB `}要和系统、数据加载共用，得多留几 GB${cuda ? '' : '；它也没有 CUDA，这里的数是按 CUDA 算的'}。`,
   rented: (machine, hours, amount) => `${machine} 租 ${hours}共 ${amount}。`,
   share: (total, gpus, each) => `总 batch ${total} 分到 ${gpus} 张卡，每卡 ${each} 张。`,
 
