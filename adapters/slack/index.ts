@@ -16,7 +16,6 @@ import { createWorkspaces } from './workspaces.ts';
 export type { SlackAdapterConfig } from './config.ts';
 
 const dayMs = 86_400_000;
-const forgottenAtOnce = 1_000;
 const pace = { ...usualPace, firstPauseMs: 500 };
 const advice = (): string =>
   'check the tokens (SLACK_APP_TOKEN needs the scope connections:write); outgoing HTTPS and WSS must be open';
@@ -37,7 +36,6 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
   const removed = async (workspace: Workspace, event: string): Promise<void> => {
     logger.warn({ event, tenant: tenantOf(workspace) }, 'the app was removed from a workspace');
     await installations.remove(workspace);
-    await forget(context, workspace);
     tryAgain(event);
   };
   const resolveThread = createThreads(context, keepMs);
@@ -81,12 +79,4 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
     profileLocale: (address) => workspaces.localeOf(slackAddress.parse(address)),
     check: () => workspaces.check(),
   };
-}
-
-/** What is stored about threads and answers of a workspace; the rest expires. */
-async function forget({ store }: AdapterContext, workspace: Workspace): Promise<void> {
-  for (const kind of ['thread', 'answer']) {
-    const entries = await store.list(`slack/${kind}/${tenantOf(workspace)}/`, forgottenAtOnce);
-    await Promise.all(entries.map(({ key }) => store.delete(key)));
-  }
 }

@@ -21,7 +21,10 @@ const stored = z.object({
   }),
 });
 
+const forgottenAtOnce = 1_000;
+
 export interface Installations extends InstallationStore {
+  /** With what is kept about threads and answers there; the rest expires. */
   remove(workspace: Workspace): Promise<void>;
 }
 
@@ -45,6 +48,12 @@ export function createInstallations({ store }: AdapterContext, seal: Seal): Inst
       const found: Installation<'v2', boolean> = { ...rest, team, enterprise, user: person, authVersion: 'v2' };
       return found;
     },
-    remove: (workspace) => store.delete(keyOf(workspace)),
+    async remove(workspace) {
+      await store.delete(keyOf(workspace));
+      for (const kind of ['thread', 'answer']) {
+        const entries = await store.list(`slack/${kind}/${tenantOf(workspace)}/`, forgottenAtOnce);
+        await Promise.all(entries.map(({ key }) => store.delete(key)));
+      }
+    },
   };
 }
