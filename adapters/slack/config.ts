@@ -46,26 +46,22 @@ type Variables = z.infer<typeof variables>;
 
 const oauthNames = ['SLACK_CLIENT_ID', 'SLACK_CLIENT_SECRET', 'SLACK_STATE_SECRET'] as const;
 
+type Problem = readonly [keyof Variables, string];
+
 /** What is missing or mixed up, by variable; empty when the credentials are complete. */
-function problemsOf(env: Variables): readonly (readonly [keyof Variables, string])[] {
+function problemsOf(env: Variables): readonly Problem[] {
   const { SLACK_BOT_TOKEN: bot, SLACK_APP_TOKEN: app, SLACK_SIGNING_SECRET: signing } = env;
-  const missing = (names: readonly (keyof Variables)[], why: string) =>
-    names.filter((name) => env[name] === undefined).map((name) => [name, `missing (${why})`] as const);
-  if (bot === undefined && app === undefined && oauthNames.some((name) => env[name] !== undefined)) {
-    return missing([...oauthNames, 'SLACK_SIGNING_SECRET', 'ENCRYPTION_KEY'], 'several workspaces by OAuth');
-  }
-  return [
-    ...missing(['SLACK_BOT_TOKEN'], 'the Bot User OAuth Token, xoxb-…'),
-    ...(signing === undefined
-      ? missing(['SLACK_APP_TOKEN'], 'xapp-… for Socket Mode, or SLACK_SIGNING_SECRET for HTTP')
-      : []),
-    ...(bot?.startsWith('xapp-')
-      ? [['SLACK_BOT_TOKEN', 'holds an app-level token; the xoxb-… token belongs here'] as const]
-      : []),
-    ...(app?.startsWith('xoxb-')
-      ? [['SLACK_APP_TOKEN', 'holds a bot token; the xapp-… token belongs here'] as const]
-      : []),
-  ];
+  const missing = (why: string, ...names: readonly (keyof Variables)[]): Problem[] =>
+    names.filter((name) => env[name] === undefined).map((name) => [name, `missing (${why})`]);
+  if (bot === undefined && app === undefined && oauthNames.some((name) => env[name] !== undefined))
+    return missing('several workspaces by OAuth', ...oauthNames, 'SLACK_SIGNING_SECRET', 'ENCRYPTION_KEY');
+  const problems = missing('the Bot User OAuth Token, xoxb-…', 'SLACK_BOT_TOKEN');
+  if (signing === undefined)
+    problems.push(...missing('xapp-… for Socket Mode, or SLACK_SIGNING_SECRET for HTTP', 'SLACK_APP_TOKEN'));
+  if (bot?.startsWith('xapp-'))
+    problems.push(['SLACK_BOT_TOKEN', 'holds an app-level token; the xoxb-… token belongs here']);
+  if (app?.startsWith('xoxb-')) problems.push(['SLACK_APP_TOKEN', 'holds a bot token; the xapp-… token belongs here']);
+  return problems;
 }
 
 function credentialsOf(env: Variables): SlackCredentials {

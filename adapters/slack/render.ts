@@ -90,7 +90,7 @@ interface Controls {
 
 function controlsOf({ reply, placement, hasDetails, texts }: Controls): KnownBlock[] {
   const code = reply.estimateCode;
-  const id = (name: string): string => encodeControlId({ name, code: code ?? '', thread: placement.thread });
+  const id = (name: string): string => encodeControlId(name, code ?? '', placement.thread);
   const choices = reply.choices.filter(({ say }) => say !== '' && say.length <= slackLimits.buttonValue);
   const extra = (action: string, label: string): types.Button => ({
     type: 'button',
@@ -115,20 +115,13 @@ function controlsOf({ reply, placement, hasDetails, texts }: Controls): KnownBlo
   return [...actions, { type: 'context_actions', block_id: id('f'), elements: [feedback] }];
 }
 
-interface ControlId {
-  readonly name: string;
-  readonly code: string;
-  readonly thread: string;
-}
-
-const encodeControlId = ({ name, code, thread }: ControlId): string => `${name}|${code}|${thread}`;
+/** What the controls of a message belong to stands in their `block_id`, which has to be unique there. */
+const encodeControlId = (name: string, code: string, thread: string): string => `${name}|${code}|${thread}`;
 
 /** The conversation and the estimate that a pressed control belongs to. */
-export function decodeControlId(blockId: string): ControlId | undefined {
-  const [name, code, thread, ...rest] = blockId.split('|');
-  return name === undefined || code === undefined || thread === undefined || rest.length > 0
-    ? undefined
-    : { name, code, thread };
+export function decodeControlId(blockId: string): { readonly code: string; readonly thread: string } | undefined {
+  const [, code, thread, ...rest] = blockId.split('|');
+  return code === undefined || thread === undefined || rest.length > 0 ? undefined : { code, thread };
 }
 
 /** Reply → message within every limit; longer content moves behind the details button, nothing is split. */

@@ -129,9 +129,10 @@ describe('messages', () => {
     const blocks = render(fullReply()).message.blocks;
     const ids = blocks.flatMap((one) => (one.block_id === undefined ? [] : [decodeControlId(one.block_id)]));
     expect(ids).toEqual([
-      { name: 'c', code: 'G7K2', thread: '1700000000.000100' },
-      { name: 'f', code: 'G7K2', thread: '1700000000.000100' },
+      { code: 'G7K2', thread: '1700000000.000100' },
+      { code: 'G7K2', thread: '1700000000.000100' },
     ]);
+    expect(new Set(blocks.map(({ block_id: id }) => id).filter((id) => id !== undefined)).size).toBe(2);
     expect(decodeControlId('somebody else')).toBeUndefined();
   });
 
