@@ -116,6 +116,16 @@ test('the start waits for the first attempt alone; refused credentials are a fai
   expect(logs.filter((event) => event === 'connection failed')).toHaveLength(2);
 });
 
+test('a standing connection whose successor is refused is a failure that names its reason, until one is taken', async () => {
+  await supervise().start();
+  failures = [new AppError('platform-refused', 'no')];
+  links[0]?.renew();
+  await eventually('refused', () => supervisor.status === 'failed');
+  expect([links[0]?.isOpen, supervisor.refusal?.message]).toEqual([true, 'no']);
+  await eventually('replaced', () => supervisor.status === 'connected');
+  expect(supervisor.refusal).toBeUndefined();
+});
+
 test('a connection that comes after the stop is closed again', async () => {
   const gate = new EventEmitter();
   connecting = once(gate, 'open');

@@ -44,6 +44,8 @@ export interface BenchOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly start?: boolean;
   readonly prefill?: Readonly<Record<string, string>>;
+  /** What the home tab and the form show is known only then. */
+  readonly known?: Promise<void>;
 }
 
 export function configOf(env: Readonly<Record<string, string | undefined>>): SlackAdapterConfig {
@@ -118,10 +120,14 @@ export async function openBench(mode: Mode, options: BenchOptions = {}): Promise
       return 'accepted';
     },
     answer: async () => fullReply(),
-    prefill: async () => options.prefill ?? {},
-    recentEstimates: async () => [
-      { estimateCode: 'G7K2', verdict: 'unet 512: 8 GiB', say: 'unet 512x512 batch 8', at: 1 },
-    ],
+    prefill: async () => {
+      await options.known;
+      return options.prefill ?? {};
+    },
+    recentEstimates: async () => {
+      await options.known;
+      return [{ estimateCode: 'G7K2', verdict: 'unet 512: 8 GiB', say: 'unet 512x512 batch 8', at: 1 }];
+    },
     feedback: async (userId, code, helpful) => void feedback.push([userId, code, helpful]),
     texts: textsOf,
     store,

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { eventually } from '../../fakes/eventually.ts';
@@ -152,6 +153,20 @@ describe.each(['socket', 'http'] as const)('forms and tabs over %s', (mode) => {
     );
   });
 });
+
+test.each(['socket', 'http'] as const)(
+  'a tab and a form are acknowledged before they are shown over %s',
+  async (mode) => {
+    const events = new EventEmitter();
+    const bench = await openBench(mode, { known: once(events, 'known').then(() => undefined) });
+    expect((await bench.slack.event(bench.make.homeOpened('home'))).acked).toBe(true);
+    expect((await bench.slack.interaction(bench.make.shortcut('gpu_size_open'))).acked).toBe(true);
+    expect(bench.server.store.views).toEqual([]);
+    events.emit('known');
+    await eventually('both', () => bench.server.store.views.length === 2);
+    await bench.stop();
+  },
+);
 
 test.each(['socket', 'http'] as const)('what could not be stored is apologised for over %s', async (mode) => {
   const bench = await openBench(mode);
