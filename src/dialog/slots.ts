@@ -113,6 +113,7 @@ export function applyChanges(slots: Slots, changes: readonly SlotChange[]): Slot
 
 function applyChange(slots: Slots, change: SlotChange): Slots {
   if ('clear' in change) return without(slots, clearedWith(change.slot));
+  if ('swap' in change) return swapSides(slots);
   switch (change.slot) {
     case 'batchSize':
       return slots.batchSize === undefined ? slots : { ...slots, batchSize: scaled(slots.batchSize, change.multiply) };
@@ -139,6 +140,14 @@ function clearedWith(slot: SlotName): readonly SlotName[] {
     default:
       return [slot];
   }
+}
+
+function swapSides({ imageHeight, imageWidth, ...rest }: Slots): Slots {
+  return {
+    ...rest,
+    ...(imageWidth === undefined ? {} : { imageHeight: imageWidth }),
+    ...(imageHeight === undefined ? {} : { imageWidth: imageHeight }),
+  };
 }
 
 function scaleImage(slots: Slots, factor: number): Slots {

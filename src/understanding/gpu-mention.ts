@@ -176,7 +176,7 @@ const COUNTED_MEMORY =
   /(?<![\d.x])(\d{1,2}) ?x ?(\d{1,3}) ?(?:g|gb|gib)(?![a-z/])(?! ?(?:的)?(?:ddr|ram|内存|host|system))/g;
 /** "24G 够吗", "is 16 GB enough", "fits in 12GB": the memory that somebody has, without the word card. */
 const MEMORY_ENOUGH =
-  /(?<![\d.])(\d{1,3}) ?(?:g|gb|gib)(?: ?(?:的)?(?:显存|v?ram|gpu memory|memory))? ?(?:够|能(?:跑|训|放|不能)|放得下|跑得动|行不行|行吗|可以吗|悬|(?:is )?enough|ok\?|suffic)|\b(?:is|are|will|would) (\d{1,3}) ?(?:g|gb|gib)(?: of (?:v?ram|memory))? (?:enough|ok|okay|sufficient|be enough|do|fine)|\b(?:fit(?:s|ting)?|fit it|go(?:es)?|run|train|squeeze it) (?:in|into|on|with|within) (\d{1,3}) ?(?:g|gb|gib)(?![a-z])|\b(?:with|on|have|having|got|i've|we've)(?: only| just| an?)? (\d{1,3}) ?(?:g|gb|gib)(?= ?(?:of v?ram|v?ram|gpu memory)?(?:[\s,.;?!]|$))(?! ?(?:of )?(?:ram|memory|host|system|ddr|data|images|disk|swap|free|in use))/g;
+  /(?<![\d.])(\d{1,3}) ?(?:g|gb|gib)(?: ?(?:的)?(?:显存|v?ram|gpu memory|memory))? ?(?:够|能(?:跑|训|放|不能)|放得下|跑得动|行不行|行吗|可以吗|悬|(?:is )?enough|ok\?|suffic)|\b(?:is|are|will|would) (\d{1,3}) ?(?:g|gb|gib)(?: of (?:v?ram|memory))? (?:enough|ok|okay|sufficient|be enough|do|fine)|\b(?:fit(?:s|ting)?|fit it|go(?:es)?|run|train|squeeze it) (?:in|into|on|with|within) (\d{1,3}) ?(?:g|gb|gib)(?![a-z])|\b(?:in|into|inside|within) (\d{1,3}) ?(?:g|gb|gib)(?![a-z])(?<=(?:squeeze|cram|fit)[^,.;?\n]{0,60})(?! ?(?:of )?(?:ram|host|system|ddr))|\b(?:with|on|have|having|got|i've|we've)(?: only| just| an?)? (\d{1,3}) ?(?:g|gb|gib)(?= ?(?:of v?ram|v?ram|gpu memory)?(?:[\s,.;?!]|$))(?! ?(?:of )?(?:ram|memory|host|system|ddr|data|images|disk|swap|free|in use))/g;
 
 const SINGLE_BEFORE = /(?:单张?|single|one|an?|1张|my|我的) ?$/;
 

@@ -126,6 +126,7 @@ export interface Artifact {
 /** Relative changes and clearings that no plain slot value can carry. */
 export type SlotChange =
   | { readonly slot: 'batchSize' | 'imageSize' | 'gpus' | 'budget'; readonly multiply: number }
+  | { readonly slot: 'imageSize'; readonly swap: true }
   | { readonly slot: SlotName; readonly clear: true };
 
 /** A wrong fact stated by the person (advice.md): the id of the correction in `reply/messages`. */

@@ -45,6 +45,10 @@ const FACTORS: readonly { readonly slot: Rule['slot']; readonly pattern: RegExp 
 ];
 const THREE_QUARTERS = /0\.75x?\s?(?:scale|scaling)|scale\s?(?:of |= ?)?0\.75/;
 
+/** "宽高反了", "width and height are swapped" */
+const SWAPPED =
+  /(?:宽高|高宽|长宽|宽和高|高和宽)[^,.;\d\n]{0,4}(?:反了|弄反|写反|搞反|颠倒|对调|互换|调换)|(?:width and height|height and width|h and w|w and h|the sides)[^,.;\d\n]{0,12}(?:swapped|reversed|wrong way|other way)|(?:swap|switch|flip) (?:the )?(?:width and height|height and width|h and w|sides)/;
+
 /** Relative changes: batch 翻倍, half the resolution, 卡数加倍. */
 export function relativeChanges(text: string): readonly SlotChange[] {
   const changes = RULES.filter(({ pattern }) => pattern.test(text)).map(
@@ -55,8 +59,9 @@ export function relativeChanges(text: string): readonly SlotChange[] {
     return factor > 0 ? [{ slot, multiply: factor }] : [];
   });
   const scale: readonly SlotChange[] = THREE_QUARTERS.test(text) ? [{ slot: 'imageSize', multiply: 0.75 }] : [];
+  const swapped: readonly SlotChange[] = SWAPPED.test(text) ? [{ slot: 'imageSize', swap: true }] : [];
   const taken = new Set<string>();
-  return [...factors, ...scale, ...changes].filter(({ slot }) => {
+  return [...swapped, ...factors, ...scale, ...changes].filter(({ slot }) => {
     if (taken.has(slot)) return false;
     taken.add(slot);
     return true;

@@ -6,6 +6,8 @@ import type { GpuMention, Slots } from '../understanding.ts';
 import type { Vocabulary } from '../vocabulary.ts';
 
 const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number; readonly rank: number }[] = [
+  // the launcher's last argument
+  { pattern: /dist_(?:train|test)\.sh [^\s]{1,200} (\d{1,3})(?![\d.])/g, rank: 8 },
   // "8 gpus originally, I've 2": of what was counted before
   {
     pattern:

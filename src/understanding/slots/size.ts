@@ -19,6 +19,7 @@ const SIDE = '(\\d{1,6})(?: ?(?:px|pixels?|像素))?';
 const K_SIDE = '([1248])k';
 
 const CROP = new RegExp(words('crop'));
+const SIZED = new RegExp(`${words('crop')}|resolution`);
 const WHOLE = new RegExp(words('wholeImage'));
 const VALIDATION = new RegExp(words('validation'));
 const TRAINING = /训练?|train/;
@@ -54,7 +55,7 @@ function rankOf(reading: Reading, found: { start: number; end: number }): number
 /** Words or a zero show that a size is meant, however impossible: it is kept, so that the answer can say what is possible. */
 function isSized(reading: Reading, found: Found, { height, width }: Size): boolean {
   if (inRange(height) && inRange(width)) return true;
-  return height === 0 || width === 0 || CROP.test(before(reading.text, found.start, 20));
+  return height === 0 || width === 0 || SIZED.test(before(reading.text, found.end, 24));
 }
 
 function candidate(reading: Reading, found: Found, size: Size): readonly Candidate<Size>[] {
@@ -164,7 +165,7 @@ function ordered(reading: Reading, found: Found, [first, second]: readonly [numb
   const order = ORDER_AFTER.exec(after(reading.text, found.end, 20));
   const widthFirst =
     (order !== null && /^[w宽]/.test(order[1] ?? '') && /^[h高]/.test(order[2] ?? '')) ||
-    ORDER_BEFORE.test(before(reading.text, found.start, 12)) ||
+    ORDER_BEFORE.test(before(reading.text, found.start, 20)) ||
     WIDTH_FIRST.has(`${first}x${second}`);
   return widthFirst ? { height: second, width: first } : { height: first, width: second };
 }
