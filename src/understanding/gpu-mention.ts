@@ -170,13 +170,13 @@ function describeOne(reading: Reading, card: Named): GpuSpan {
 
 /** 24G 的卡, a 12 GB card, 8GB gpu, 显存只有 8G: a card known by its memory alone. */
 const MEMORY_ONLY =
-  /(?:(?<![\d.x])(\d{1,3}) ?(?:张|块|个|x) ?)?(?<![\d.])(\d{1,3}(?:\.\d{1,2})?) ?-?(?:g|gb|gib|gigs?) ?(?:(?:v?ram|显存|memory|of v?ram) ?)?(?:的)? ?(?:显卡|独显|卡(?!上跑了)|gpus?\b|cards?\b|graphics card)|(?:显存|v?ram|(?<!每[张块]?)卡|(?:my|our) (?:gpu|card)) ?(?:只有|就|是|有|为|大小|is|has|:|=) ?(?:only )?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib)(?![a-z0-9])|(?:只有|就|我有|手上有|手头有|have|only have|got) ?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib) ?(?:的)? ?(?:显存|v?ram)/g;
+  /(?:(?<![\d.x])(\d{1,3}) ?(?:张|块|个|x) ?)?(?<![\d.])(\d{1,3}(?:\.\d{1,2})?) ?-?(?:g|gb|gib|gigs?) ?(?:(?:v?ram|显存|memory|of v?ram) ?)?(?:的)? ?(?:显卡|独显|卡(?!上跑了)|gpus?\b|cards?\b|graphics card)|(?:显存|v?ram|(?<!每[张块]?)卡|(?:my|our) (?:gpu|card)) ?(?:只有|就|是|有|为|大小|is|has|:|=) ?(?:only )?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib)(?![a-z0-9])|(?<=(?:^|[,.;\n]) ?)显存 ?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib)(?=\s*[,.;\n])|(?:只有|就|我有|手上有|手头有|have|only have|got) ?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib) ?(?:的)? ?(?:显存|v?ram)/g;
 /** "8 x 24GB": cards by their number and memory; sticks of host memory are no cards. */
 const COUNTED_MEMORY =
   /(?<![\d.x])(\d{1,2}) ?x ?(\d{1,3}) ?(?:g|gb|gib)(?![a-z/])(?! ?(?:的)?(?:ddr|ram|内存|host|system))/g;
 /** "24G 够吗", "is 16 GB enough", "fits in 12GB": the memory that somebody has, without the word card. */
 const MEMORY_ENOUGH =
-  /(?<![\d.])(\d{1,3}) ?(?:g|gb|gib)(?: ?(?:的)?(?:显存|v?ram|gpu memory|memory))? ?(?:够|能(?:跑|训|放|不能)|放得下|跑得动|行不行|行吗|可以吗|悬|(?:is )?enough|ok\?|suffic)|\b(?:is|are|will|would) (\d{1,3}) ?(?:g|gb|gib)(?: of (?:v?ram|memory))? (?:enough|ok|okay|sufficient|be enough|do|fine)|\b(?:fit(?:s|ting)?|fit it|go(?:es)?|run|train|squeeze it) (?:in|into|on|with|within) (\d{1,3}) ?(?:g|gb|gib)(?![a-z])|\b(?:in|into|inside|within) (\d{1,3}) ?(?:g|gb|gib)(?![a-z])(?<=(?:squeeze|cram|fit)[^,.;?\n]{0,60})(?! ?(?:of )?(?:ram|host|system|ddr))|\b(?:with|on|have|having|got|i've|we've)(?: only| just| an?)? (\d{1,3}) ?(?:g|gb|gib)(?= ?(?:of v?ram|v?ram|gpu memory)?(?:[\s,.;?!]|$))(?! ?(?:of )?(?:ram|memory|host|system|ddr|data|images|disk|swap|free|in use))/g;
+  /(?<![\d.])(\d{1,3}) ?(?:g|gb|gib)(?: ?(?:的)?(?:显存|v?ram|gpu memory|memory))? ?(?:够|能(?:跑|训|放|不能)|放得下|跑得动|行不行|行吗|可以吗|悬|(?:is )?enough|ok\?|suffic)|\b(?:is|are|will|would) (\d{1,3}) ?(?:g|gb|gib)(?: of (?:v?ram|memory))? (?:enough|ok|okay|sufficient|be enough|do|fine)|\b(?:fit(?:s|ting)?|fit it|go(?:es)?|run|train|squeeze it) (?:in|into|on|with|within) (\d{1,3}) ?(?:g|gb|gib)(?![a-z])|\bmore than (\d{1,3}) ?(?:g|gb|gib)(?: of v?ram)?(?= ?\?)|(?:超过|超出|大于) ?(\d{1,3}) ?(?:g|gb|gib) ?(?:显存)?(?=[吗么?])|\b(?:in|into|inside|within) (\d{1,3}) ?(?:g|gb|gib)(?![a-z])(?<=(?:squeeze|cram|fit)[^,.;?\n]{0,60})(?! ?(?:of )?(?:ram|host|system|ddr))|\b(?:with|on|have|having|got|i've|we've)(?: only| just| an?)? (\d{1,3}) ?(?:g|gb|gib)(?= ?(?:of v?ram|v?ram|gpu memory)?(?:[\s,.;?!]|$))(?! ?(?:of )?(?:ram|memory|host|system|ddr|data|images|disk|swap|free|in use))/g;
 
 const SINGLE_BEFORE = /(?:单张?|single|one|an?|1张|my|我的) ?$/;
 

@@ -75,7 +75,7 @@ export function readLog(reading: Reading): LogReading {
 }
 
 const SHOWN =
-  /(?:nvidia-smi|smi|实测|实际|显示|measured|peaked at|actual(?:ly)?|in practice|观察到|占用|用了|shows?|showed|see|峰值)[^\d,;\n]{0,16}(\d{1,3}(?:\.\d{1,3})?)\s?(g(?:i?b)?|m(?:i?b)?)(?![a-z])|(?:nvidia-smi|smi|显示|实测)[^\d\n]{0,10}(\d{4,6})\s?(m)(?:i?b)?(?![a-z])/g;
+  /(?:nvidia-smi|smi|实测|实际|显示|measured|peaked at|actual(?:ly)?|in practice|观察到|占用|显存占了?|占了显存|用了|shows?|showed|see|峰值)[^\d,;\n]{0,16}(\d{1,3}(?:\.\d{1,3})?)\s?(g(?:i?b)?|m(?:i?b)?)(?![a-z])|(?:nvidia-smi|smi|显示|实测)[^\d\n]{0,10}(\d{4,6})\s?(m)(?:i?b)?(?![a-z])/g;
 const ALLOCATOR_CUE = /max_memory_allocated|memory_allocated|日志|\blog\b|allocated|分配/;
 
 /** Memory that a person saw and tells in words: "nvidia-smi 显示 13.2G". */

@@ -102,6 +102,12 @@ const RULES: readonly Rule[] = [
     needs: NEEDS_BATCH,
   },
   { pattern: new RegExp(BATCH_BETWEEN.replace('(\\d{1,3})', '\\d{1,3}'), 'g'), rank: 7, needs: NEEDS_BATCH },
+  // "batch 12 -> 6": what stands before the arrow is left behind
+  {
+    pattern: new RegExp(`${BATCH_WORD}${LINKS}\\d{1,5} ?张? ?(?:-{1,2}>|→|=>) ?${NUMBER}`, 'g'),
+    rank: 7,
+    needs: NEEDS_BATCH,
+  },
   // "batch 只能开 1，想开到 4"
   {
     pattern: new RegExp(

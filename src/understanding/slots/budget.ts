@@ -132,21 +132,13 @@ function nextClause(reading: Reading, found: Found): string {
 function isMoney(reading: Reading, found: Found, signs: Signs, context: BudgetContext): boolean {
   const tail = after(reading.rest, found.end, 12);
   if (OTHER_CURRENCY.test(tail) || OTHER_SIGN.test(before(reading.rest, found.start, 6))) return false;
-  if (OTHER_UNIT.test(found.all.endsWith('k') || found.all.endsWith('w') ? tail : tail) && signs.currency === null)
-    return false;
+  if (OTHER_UNIT.test(tail) && signs.currency === null) return false;
   if (BELOW_NOTHING.test(before(reading.text, found.start, 6))) return false;
   const label = before(reading.rest, found.start, 10);
   if (OTHER_KEY.test(label) && !DASHED.test(label) && signs.currency === null) return false;
   if (RANGE_NEXT.test(tail)) return false;
   if (signs.currency !== null)
-    return (
-      signs.periodAt ||
-      signs.keyword ||
-      signs.limit ||
-      signs.period !== null ||
-      context.asked ||
-      isPlainSum(reading, found)
-    );
+    return signs.keyword || signs.limit || signs.period !== null || context.asked || isPlainSum(reading, found);
   if (signs.keyword) {
     const lead = before(reading.rest, found.start, 24);
     return !OTHER_LIMIT.test(lead) || MONEY_WORD.test(lead);

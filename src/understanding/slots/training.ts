@@ -160,7 +160,7 @@ const CHANNEL_RULES: readonly { readonly pattern: RegExp; readonly channels?: nu
   { pattern: /\b(?:in_?channels|input_?channels|in_?chans|n_?channels|in_?ch)["']? ?[=:]? ?(\d{1,3})(?!\d)/g },
   { pattern: /(?<![\d.])(\d{1,3})[ -]?(?:input )?(?:channels?|bands?)(?![a-z])/g },
   { pattern: /(?<![\d.])(\d{1,3}) ?(?:个)? ?(?:通道|波段)/g },
-  { pattern: /(?:通道|波段)(?:数)? ?(?:是|为|=|:)? ?(\d{1,3})(?!\d)/g },
+  { pattern: /(?:通道|波段)(?:数)? ?(?:是|为|=|:|[改换变]成?[到为]?)? ?(\d{1,3})(?!\d)/g },
   { pattern: /灰度图?|单通道|gr[ae]yscale|single[- ]channel/g, channels: 1 },
   { pattern: /\brgb ?[-+]? ?(?:d|n|nir|ir|depth)\b/g, channels: 4 },
 ];

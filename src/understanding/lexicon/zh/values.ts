@@ -3,7 +3,7 @@ import type { values as english } from '../en/values.ts';
 /** Words around a value that say whose it is, whether it is wanted, and of what. */
 export const values = {
   have: [
-    '我们?只?有',
+    '(?:我|咱)们?(?:组|课题组|实验室|团队|公司|学校|单位)?里?只?有',
     '手上(?:有|只有|是)?',
     '手头',
     '自己的',
