@@ -34,6 +34,12 @@ export function residentMiB({ child }: Bot): number {
   return Number(/VmRSS:\s+(\d+)/u.exec(status)?.[1] ?? 0) / 1_024;
 }
 
+/** Processor time so far; ticks of 10 ms as proc(5) has them. */
+export function processorMs({ child }: Bot): number {
+  const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
 export async function stopBot({ child }: Bot): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGKILL');
