@@ -52,9 +52,11 @@ const OTHER_KEY = /(?:batch|bs|size|crop|[a-z_]{3,} ?=|\dx|x|-|类|尺寸|每卡
 /** "预算-5000/月": a dash instead of a colon. */
 const DASHED = /(?:预算|budget)(?:-| - )$/;
 /** "预算 -5": with a space only before it, the dash is the sum's sign; behind a number it is none ("10 -20"). */
-const BELOW_NOTHING = /(?<=^|[\s:=])(?<!\d\s{1,2})-[¥$]?$/;
+const BELOW_NOTHING = /(?<=^|[\s:=,;])(?<!\d\s{1,2})-[¥$]?$/;
 
-const AMOUNT = /(?<![\d.a-z_])(\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d{1,9}(?:\.\d{1,4})?) ?(k|w)?(?![a-z\d]*[a-z]\d)/g;
+/** The k of "10 kuai" and the w of "10 weeks" are no thousands; "rmb30" begins with its currency. */
+const AMOUNT =
+  /(?:(?<![\d.a-z_])|(?<=(?<![a-z])(?:rmb|cny|usd)))(\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d{1,9}(?:\.\d{1,4})?)(?: ?(k|w)(?![a-z])| ?(k|w)(?=rmb|cny|usd|yuan|dollar))?(?![a-z\d]*[a-z]\d)/g;
 const RANGE_NEXT = /^ ?(?:[-~到至]|to) ?\d/;
 
 export interface BudgetContext {
@@ -84,7 +86,7 @@ const RANGE_START = /\d[\d,.]* ?[kw]? ?(?:元|块钱?)? ?(?:[-~到至]|to|and) ?
 const OTHER_TOTAL = /(?:总|total|global) ?(?:的|共)? ?(?:batch|bs|步|iter|显存|\d+ ?张)[^,;]*/g;
 
 const SUM_BELOW =
-  /(?:预算|budget|经费)[^\d,;\n-]{0,6}(?<=[\s:=])-[¥$]?(\d[^,;\n]{0,17})|(?:^|[\s,;])-[¥$]?(\d{1,7}(?:\.\d{1,2})? ?(?:元|块钱?|yuan|rmb|cny|usd|dollars?)(?![a-z])[^,;\n]{0,12})/;
+  /(?:预算|budget|经费)[^\d,;\n-]{0,6}(?<=[\s:=])-[¥$]?(\d[^,;\n]{0,17})|(?<=^|[\s,;])(?<!\d\s{1,2})-[¥$]?(\d{1,7}(?:\.\d{1,2})? ?(?:元|块钱?|yuan|rmb|cny|usd|dollars?)(?![a-z])[^,;\n]{0,12})/;
 const SUM_BELOW_ALONE = /^\s*-[¥$]?(\d{1,7}(?:\.\d{1,2})?[^\d]{0,8})$/;
 
 /** A sum with a minus sign, as typed without it; alone it is one where a sum was asked for. */
@@ -134,7 +136,7 @@ function isMoney(reading: Reading, found: Found, signs: Signs, context: BudgetCo
   if (OTHER_CURRENCY.test(tail) || OTHER_SIGN.test(before(reading.rest, found.start, 6))) return false;
   if (OTHER_UNIT.test(tail) && signs.currency === null) return false;
   if (BELOW_NOTHING.test(before(reading.text, found.start, 6))) return false;
-  const label = before(reading.rest, found.start, 10);
+  const label = before(reading.rest, found.start, 24).replace(RANGE_START, '').slice(-10);
   if (OTHER_KEY.test(label) && !DASHED.test(label) && signs.currency === null) return false;
   if (RANGE_NEXT.test(tail)) return false;
   if (signs.currency !== null)
@@ -153,7 +155,8 @@ function isPlainSum(reading: Reading, found: Found): boolean {
 }
 
 function amountOf({ groups }: Found): number {
-  const scale = groups[1] === 'k' ? 1000 : groups[1] === 'w' ? 10_000 : 1;
+  const unit = groups[1] || groups[2];
+  const scale = unit === 'k' ? 1000 : unit === 'w' ? 10_000 : 1;
   return Math.round(Number((groups[0] ?? '').replaceAll(',', '')) * scale * 100) / 100;
 }
 
