@@ -66,8 +66,7 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
       if (connection.refusal !== undefined) throw connection.refusal;
     },
     async stop() {
-      await gate.drain();
-      await connection.stop();
+      await Promise.all([connection.stop(), gate.drain()]);
     },
     status: () => connection.status,
     render: (reply) => renderReply(reply, { thread: '', ephemeral: false }, context.texts(reply.locale)).message,
