@@ -13,10 +13,17 @@ const TF32_ARCHITECTURES: ReadonlySet<GpuSpec['architecture']> = new Set(['Amper
 
 /** Left side of the feasibility formula in GiB: what must not exceed the card's usable memory (advice.md, "Feasible"). */
 export function neededGiB(estimate: Estimate): number {
-  const { multiScale, gpus } = estimate.workload;
-  const margin =
-    estimate.uncertainty.relative + (multiScale === null ? ALLOCATOR_MARGIN.fixed : ALLOCATOR_MARGIN.varying);
-  return (estimate.bytes.allocatedPeak / BYTES_PER_GIB) * (1 + margin) + CONTEXT_GIB + ncclGiB(gpus);
+  const { allocatedPeak } = estimate.bytes;
+  return (allocatedPeak / BYTES_PER_GIB) * (1 + marginOf(estimate)) + CONTEXT_GIB + ncclGiB(estimate.workload.gpus);
+}
+
+/** The allocated peak in bytes at which such a workload would need `limit` GiB. */
+export function peakNeeding(limit: number, estimate: Estimate): number {
+  return ((limit - CONTEXT_GIB - ncclGiB(estimate.workload.gpus)) / (1 + marginOf(estimate))) * BYTES_PER_GIB;
+}
+
+function marginOf({ uncertainty, workload }: Estimate): number {
+  return uncertainty.relative + (workload.multiScale === null ? ALLOCATOR_MARGIN.fixed : ALLOCATOR_MARGIN.varying);
 }
 
 function ncclGiB(gpus: number): number {

@@ -1,6 +1,6 @@
-import type { GpuSpec } from '../../estimator/estimate-result.ts';
+import type { Estimate, GpuSpec } from '../../estimator/estimate-result.ts';
 import type { Workload } from '../../estimator/workload.ts';
-import { forCard, neededGiB, usableGiB } from '../fit.ts';
+import { forCard, neededGiB, peakNeeding, usableGiB } from '../fit.ts';
 import { type EstimateOf, tryEstimate } from '../memory/estimates.ts';
 import { smallestBatch } from '../memory/library-limits.ts';
 
@@ -60,15 +60,26 @@ function bracket(need: Need, limit: number, range: { readonly from: number; read
   return high;
 }
 
-/** The same for a need on a straight line: after one doubling the line says where it passes the limit. */
-function bracketOnLine(need: Need, limit: number, range: { readonly from: number; readonly most: number }): number {
-  const { from, most } = range;
-  const second = Math.min(most, from * 2);
+/** The same for a need on a straight line: one try at `second`, and the line says where it passes the limit. */
+function bracketOnLine(
+  need: Need,
+  limit: number,
+  range: { readonly from: number; readonly second: number; readonly most: number },
+): number {
+  const { from, second, most } = range;
   if (second === from || need(from) > limit) return from;
   const slope = (need(second) - need(from)) / (second - from);
   const left = limit - need(second);
   if (left < 0 || !(slope > 0)) return bracket(need, limit, { from: second, most });
   return bracket(need, limit, { from: Math.min(most, second + Math.floor(left / slope) + 1), most });
+}
+
+/** The largest batch, were all but weights and optimizer state to grow with it: mostly right, so two tries find it. */
+function guessBatch(made: Estimate, limit: number): number {
+  const { bytes, workload } = made;
+  const staying = bytes.parameters + bytes.buffers + bytes.optimizerState + bytes.ddpBuckets;
+  const growing = bytes.input + bytes.target + bytes.workspace + Math.max(bytes.peakForward, bytes.peakBackward);
+  return Math.floor((workload.batchSize * (peakNeeding(limit, made) - staying)) / growing);
 }
 
 /** Largest batch per GPU that fits as configured; null when not even the smallest does. */
@@ -77,7 +88,10 @@ export function findMaxBatch(estimate: EstimateOf, workload: Workload, gpu: GpuS
   const smallest = smallestBatch(workload);
   const limit = usableGiB(gpu);
   const from = Math.max(smallest, workload.batchSize);
-  const high = bracketOnLine(need, limit, { from, most: LARGEST_BATCH });
+  const made = tryEstimate(estimate, forCard({ ...workload, batchSize: from }, gpu));
+  const beyond = made === undefined ? from : guessBatch(made, limit) + 1;
+  const second = Math.min(LARGEST_BATCH, Math.max(from + 1, beyond));
+  const high = bracketOnLine(need, limit, { from, second, most: LARGEST_BATCH });
   return largestWithin(need, limit, { low: need(from) <= limit ? from : smallest, high });
 }
 

@@ -50,11 +50,15 @@ function peersOf(input: TipInput, workload: Workload) {
 const SIZED = /^([a-z0-9-]*?)-?(\d+|xl|[tsbl])$/;
 const LETTERS = ['t', 's', 'b', 'l', 'xl'];
 
-/** Of one family and larger by name (`mit-b5` beside `mit-b2`): no need to estimate what it would save. */
+/** A ResNeSt has the blocks of the ResNet of its depth, and split attention in each of them. */
+const HEAVIER_FAMILIES: Readonly<Record<string, string>> = { resnest: 'resnet' };
+
+/** Of one family, or of one built upon it, and larger by name (`mit-b5` beside `mit-b2`): no need to estimate what it would save. */
 function isLargerSibling(backbone: string, than: string): boolean {
   const [, family, size = ''] = SIZED.exec(backbone) ?? [];
   const [, otherFamily, otherSize = ''] = SIZED.exec(canonicalBackbone(than)) ?? [];
-  if (family === undefined || family !== otherFamily) return false;
+  if (family === undefined || otherFamily === undefined) return false;
+  if (family !== otherFamily && HEAVIER_FAMILIES[family] !== otherFamily) return false;
   const rank = (text: string) => (/^\d+$/.test(text) ? Number(text) : LETTERS.indexOf(text));
   return rank(size) > rank(otherSize);
 }
