@@ -45,7 +45,7 @@ export function priceBlocks(prices: readonly PriceFacts[], words: Words): readon
   ];
 }
 
-function priceVerdict({ card, offers, hours, notIn }: PriceFacts, words: Words): string {
+function priceVerdict({ card, offers, hours, notIn, lasts }: PriceFacts, words: Words): string {
   const text = words.answer.price;
   const [cheapest] = offers;
   if (cheapest === undefined) return text.unknown(card);
@@ -54,6 +54,10 @@ function priceVerdict({ card, offers, hours, notIn }: PriceFacts, words: Words):
   const amount = priceText(price, words);
   const placed = notIn === null ? amount : text.at(amount, cheapest.region);
   const base = `${text.verdict(cards, placed, cheapest.instanceType)}${notIn === null ? '' : text.notIn(notIn)}`;
+  if (lasts !== null) {
+    const buys = words.answer.cost.buys(money(lasts.amount, lasts.currency), duration(lasts.hours, words.locale));
+    return `${base}${words.locale === 'zh' ? '，' : ', '}${buys}`;
+  }
   if (hours !== null) {
     const total = money(cheapest.amountPerHour * hours, cheapest.currency);
     return `${base}${words.locale === 'zh' ? '，' : ', '}${text.hours(duration(hours, words.locale), total)}`;

@@ -8,11 +8,23 @@ import type { AnswerPorts } from './ports.ts';
 
 /** Prices of every card, family or type that the conversation names, cheapest first. */
 export function priceFacts(slots: Slots, ports: AnswerPorts, hours: number | null = null): readonly PriceFacts[] {
-  return namedGpus(slots).map((mention) => ({
-    ...pricesOf(mention, slots, ports),
-    ...(hours === null ? {} : { hours }),
-  }));
+  return namedGpus(slots).map((mention) => {
+    const facts = { ...pricesOf(mention, slots, ports), ...(hours === null ? {} : { hours }) };
+    return { ...facts, lasts: hoursBought(slots.budget, facts.offers[0], ports.usdCny) };
+  });
 }
+
+/** How long a sum that is not for a time lasts; a sum that nobody calls a run's may be one for each hour. */
+function hoursBought(budget: Slots['budget'], offer: PriceOffer | undefined, usdCny: number): PriceFacts['lasts'] {
+  if (budget === undefined || offer === undefined || !(budget.period === undefined || budget.period === 'total'))
+    return null;
+  const inCny = (amount: number, currency: string): number => (currency === 'USD' ? amount * usdCny : amount);
+  const hours = inCny(budget.amount, budget.currency) / inCny(offer.amountPerHour, offer.currency);
+  return hours < SHORTEST_STAY ? null : { amount: budget.amount, currency: budget.currency, hours };
+}
+
+/** Who has less than two hours' worth speaks of a price. */
+const SHORTEST_STAY = 2;
 
 /** Null where nothing in the region has a price. The recommended type may cost more: its host keeps the card fed. */
 export function lowestOffer({ bests, region }: Recommendation, ports: AnswerPorts): LowestFacts | null {
@@ -26,7 +38,7 @@ export function lowestOffer({ bests, region }: Recommendation, ports: AnswerPort
   return offers.toSorted((left, right) => left.offer.amountPerHour - right.offer.amountPerHour)[0] ?? null;
 }
 
-function pricesOf(mention: GpuMention, slots: Slots, ports: AnswerPorts): PriceFacts {
+function pricesOf(mention: GpuMention, slots: Slots, ports: AnswerPorts): Omit<PriceFacts, 'lasts'> {
   const rows = instancesOf(mention, ports.catalog);
   const count = mention.count ?? slots.gpus;
   const counted = count === undefined ? rows : rows.filter(({ gpuCount }) => gpuCount === count);

@@ -11,10 +11,10 @@ export interface Candidate<T> extends Span {
 const NEGATED = new RegExp(`${words('negates')}\\s*(?:the |an? )?$`);
 const WANTED = new RegExp(`${words('wants')}\\s*$`);
 const WANTED_NEXT =
-  /(?:改[成为到用]|换[成到]|变成|[调降加升提拉上缩]到|放大到|想[跑用开训上]|试试|go(?:ing)? to|(?:up|down|change[ds]?(?: it)?|switch(?:ed)?|move|raised?|lowered?|increased?|reduced?|get) to|want(?: to)?|try|make it|->|=>)\s*$/;
+  /(?:改[成为到用]|换[成到]|变成|[切裁][成到]|[调降加升提拉上缩]到|放大到|想[跑用开训上]|试试|go(?:ing)? to|(?:up|down|change[ds]?(?: it)?|switch(?:ed)?|move|raised?|lowered?|increased?|reduced?|get) to|want(?: to)?|try|make it|->|=>)\s*$/;
 /** "UNETR? no, a plain U-Net": asked and denied. */
 const DENIED_NEXT =
-  /^s?\s*\?\s*(?:no(?:pe)?|nah|i meant?|sorry|wait|rather|不(?:是|用)?|否|我(?:是说|的意思)|哦)(?![a-z])/;
+  /^ ?(?:就|都)?先?(?:不管|别管|不看|不跑|不用|不要|算|放一?放|放着)了|^s?\s*\?\s*(?:no(?:pe)?|nah|i meant?|sorry|wait|rather|不(?:是|用)?|否|我(?:是说|的意思)|哦)(?![a-z])/;
 /** Lower than any rank lifts. */
 const DENIED = -20;
 const OTHERS = new RegExp(words('others'));

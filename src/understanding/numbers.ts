@@ -239,7 +239,7 @@ const ENGLISH: Readonly<Record<string, string>> = {
 };
 const WORDS = Object.keys(ENGLISH).toSorted((left, right) => right.length - left.length);
 const ENGLISH_RUN = new RegExp(
-  `\\b(${WORDS.join('|')})(?=[ -](?:yuan\\b|rmb\\b|dollars?\\b|bucks?\\b|channels?\\b|gpus?\\b|cards?\\b|boxes\\b|nodes?\\b|images?\\b|imgs?\\b|classes\\b|hours?\\b|days?\\b|epochs?\\b|at (?:a time|once)|per (?:gpu|card|device|step)|on each|(?:each|every)(?: (?:gpu|card))?\\b|a (?:gpu|card)\\b|nvidia|tesla|rtx|gtx|titan|[a-z]{0,2}\\d{1,4}))`,
+  `\\b(${WORDS.join('|')})(?=[ -](?:yuan\\b|rmb\\b|dollars?\\b|bucks?\\b|channels?\\b|gpus?\\b|cards?\\b|boxes\\b|nodes?\\b|images?\\b|imgs?\\b|classes\\b|hours?\\b|days?\\b|epochs?\\b|at (?:a time|once)|per (?:gpu|card|device|step)|on each|(?:each|every)(?: (?:gpu|card))?\\b|of (?:them|those|these)\\b|a (?:gpu|card)\\b|nvidia|tesla|rtx|gtx|titan|[a-z]{0,2}\\d{1,4}))`,
   'gi',
 );
 

@@ -20,7 +20,7 @@ export interface CombinedName {
 
 /** Words that put two names beside each other as alternatives, not as head and backbone. */
 const BREAK =
-  /还是|或|换成|改成|对比|而不是|不是|[;；。]|\n\s*\n|(?:^|[^a-z])(?:vs|or|versus|than|instead|then)(?:[^a-z]|$)/;
+  /还是|或|换成|改成|对比|而不是|不是|[;；。]|\n\s*\n|(?:^|[^a-z])(?:vs|or|versus|than|instead|then)(?:[^a-z]|$)|(?:不管|别管|不看|不跑|算|不要|不用)了/;
 const TOUCHING = /^[\s_\-+/]{0,2}$/;
 const BESIDE = /^[\s_\-+/(（的,，]{0,3}$/;
 /** More names than any network has; keeps grouping linear. */

@@ -88,6 +88,8 @@ export const questions = {
     'head to head',
   ],
   price: [
+    'how long (?:would|will|does|do|can) [^,.;?]{1,16} last',
+    'how (?:long|many hours) (?:would|will|does|do|can) [^,.;?]{1,20} (?:buy|pay for|get me)',
     'how much (?:is|are|does|do|would|will|for|per|money|an hour|a month|in total|altogether|overall)',
     '(?:price|prices|pricing|cost|costs|costing)',
     'expensive',
