@@ -113,7 +113,8 @@ export const zh: AnswerMessages = {
     faster: (factor) => `快约 ${factor}×`,
     slower: (percent) => `慢 ${percent}`,
     upTo: (batch, card) => `${card} 上 batch 能加到 ${batch}/卡`,
-    upToWith: (batch, card, changes) => `${changes}${/[a-z]$/i.test(changes) ? ' ' : ''}的话，${card} 上 batch 能到 ${batch}/卡`,
+    upToWith: (batch, card, changes) =>
+      `${changes}${/[a-z]$/i.test(changes) ? ' ' : ''}的话，${card} 上 batch 能到 ${batch}/卡`,
   },
 
   cost: {
