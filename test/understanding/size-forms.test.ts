@@ -194,6 +194,12 @@ describe('which of several sizes is trained on', () => {
     ['从512x512改到384px', 384],
     ['由 1024 改为 768x768', 768],
     ['crop from 512 to 640 px', 640],
+    ['输入从1024缩到768px', 768],
+    ['输入从 1024 缩 到 768 px', 768],
+    ['输入从1024px缩小到 768px', 768],
+    ['输入从 1024x1024 缩到 768px', 768],
+    ['输入由10240 x 10240缩至768px', 768],
+    ['input size from 1024 down to 768px', 768],
     ['crop from 1024 x 1024 to 640px', 640],
   ])('what is left behind is not: %s', (text, side) => expect(read(text)).toEqual(sides(side, side)));
 

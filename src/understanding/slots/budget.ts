@@ -57,7 +57,6 @@ const BELOW_NOTHING = /(?<=^|[\s:=,;])(?<!\d\s{1,2})-[¥$]?$/;
 /** The k of "10 kuai" and the w of "10 weeks" are no thousands; "rmb30" begins with its currency. */
 const AMOUNT =
   /(?:(?<![\d.a-z_])|(?<=(?<![a-z])(?:rmb|cny|usd)))(\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d{1,9}(?:\.\d{1,4})?)(?: ?(k|w)(?![a-z])| ?(k|w)(?=rmb|cny|usd|yuan|dollar))?(?![a-z\d]*[a-z]\d)/g;
-const RANGE_NEXT = /^ ?(?:[-~到至]|to) ?\d/;
 
 export interface BudgetContext {
   readonly held: Budget | undefined;
@@ -138,7 +137,6 @@ function isMoney(reading: Reading, found: Found, signs: Signs, context: BudgetCo
   if (BELOW_NOTHING.test(before(reading.text, found.start, 6))) return false;
   const label = before(reading.rest, found.start, 24).replace(RANGE_START, '').slice(-10);
   if (OTHER_KEY.test(label) && !DASHED.test(label) && signs.currency === null) return false;
-  if (RANGE_NEXT.test(tail)) return false;
   if (signs.currency !== null)
     return signs.keyword || signs.limit || signs.period !== null || context.asked || isPlainSum(reading, found);
   if (signs.keyword) {
