@@ -46,6 +46,9 @@ const VALIDATION = [
   ["smp.Unet('tu-swin_tiny_patch4_window7_224', classes=2)", 224, 224, 2, 'fp32', 144973312],
   ["smp.DPT('tu-vit_tiny_patch16_224', classes=5)", 224, 224, 5, 'fp32', 179939328],
   ["smp.Unet('tu-maxvit_tiny_tf_224', classes=2)", 224, 224, 2, 'fp16', 214990336],
+  ["smp.Unet('resnet18', classes=5)", 512, 1024, 5, 'fp32', 263962112],
+  ["smp.FPN('resnet34', classes=5)", 416, 608, 5, 'fp32', 213870592],
+  ["smp.DeepLabV3Plus('resnet50', classes=19)", 512, 1024, 19, 'fp16', 337293312],
 ] as const;
 
 test.each(VALIDATION)(
