@@ -18,6 +18,7 @@ import { decideTurn } from '../../src/turn/take-turn.ts';
 import { understand } from '../../src/understanding/understand.ts';
 import { cacheEstimates } from '../../src/workload/estimate-cache.ts';
 import { workloadFromLine } from '../../src/workload/from-line.ts';
+import { benchCatalogue } from './catalogue.ts';
 import { benchDingtalk } from './dingtalk.ts';
 import { benchSlack } from './slack.ts';
 
@@ -129,6 +130,7 @@ function benchPure(): void {
       '0.02 ms',
     );
   }
+  console.log(benchCatalogue());
   const base = { catalog, prices: createPriceBook(catalog.prices), usdCny: 7.1, secondsPerIteration };
   const warm: AdvicePorts = { ...base, estimate: cacheEstimates((workload) => estimate(workload)) };
   for (const model of ['deeplabv3+ resnet50', 'segformer b5'] as const) benchAdvice(workloadOf(model), model, warm);
