@@ -211,6 +211,9 @@ describe('which of several sizes is trained on', () => {
     ['训练和验证都是 768x768', 768],
     ['train 768x768 val 1024x1024', 1024],
     ['full image 2048x2048, 640px', 640],
+    ['一张图 4096x4096，切成 1024 的 patch', 1024],
+    ['pictures are 4000x3000, crop size 512', 512],
+    ['crop size 512, pictures are 4000x3000', 512],
   ])('%s', (text, side) => expect(read(text)).toEqual(sides(side, side)));
 
   test('a shape beside an impossible one, and one of three colours', () => {

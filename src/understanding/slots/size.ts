@@ -49,7 +49,8 @@ function rankOf(reading: Reading, found: { start: number; end: number }): number
   const clause = clauseOf(reading.text, found);
   const whole = WHOLE.test(lead) || (WHOLE.test(clause) && !CROP.test(lead)) ? -4 : 0;
   const validates = VALIDATION.test(clause) && !TRAINING.test(clause) ? -4 : 0;
-  return 5 + whole + validates + (CROP.test(lead) ? 1 : 0);
+  const cropped = CROP.test(lead + reading.text.slice(found.start, found.end));
+  return 5 + whole + validates + (cropped ? 1 : 0);
 }
 
 /** Words or a zero show that a size is meant, however impossible: it is kept, so that the answer can say what is possible. */
