@@ -21,7 +21,7 @@ const nothing: Understanding = {
   pricedHours: null,
   command: null,
   recipe: null,
-    keepsTotal: false,
+  keepsTotal: false,
 };
 
 /** What a message was understood to say: everything that is not given was not said. */
