@@ -1,4 +1,5 @@
 import type { ChargeType, Fit, Recommendation } from '../advice/recommendation.ts';
+import { paidBy } from './blocks/price.ts';
 import type { Words } from './messages/index.ts';
 
 /** Smallest disk of the vendor's images that bring driver and CUDA (catalog.md §4.14). */
@@ -25,13 +26,13 @@ export function orderedFit({ named, recommended }: Recommendation): Fit | null {
 
 /** The order as text; null where nothing can be ordered. */
 export function orderText(recommendation: Recommendation, form: 'order' | 'terraform', words: Words): string | null {
-  const { host, region, chargeType } = recommendation;
+  const { host, region } = recommendation;
   const fit = orderedFit(recommendation);
   if (fit?.instanceType == null || fit.price === null) return null;
   const order = {
     region,
     instanceType: fit.instanceType,
-    chargeType,
+    chargeType: paidBy(fit, recommendation),
     diskGiB: Math.max(MINIMUM_DISK_GIB, host?.disk.sizeGiB ?? 0),
     diskLevel: host?.disk.level ?? 'PL1',
   };

@@ -96,3 +96,13 @@ test.each([
   expect(verdictOf(lastReply(asked, form))).toContain(type);
   expect(code).toContain(type);
 });
+
+test.each([
+  ['segformer b2 512 batch 8，预算 5000/月', '下单命令', /包月 ¥4,845\/月/, 'PrePaid'],
+  ['segformer b2 512 batch 8, budget 5000 per month', 'order command', /¥4,845\/month as a subscription/, 'PrePaid'],
+  ['segformer b2 512 batch 8，预算 5000/月', 'terraform', /包月/, 'PrePaid'],
+  ['segformer b2 512 batch 8，预算 15/小时', '下单命令', /¥10\.09\/时/, 'PostPaid'],
+])('%s, %s: what holds the budget is what is ordered', (asked, order, verdict, chargeType) => {
+  expect(verdictOf(lastReply(asked))).toMatch(verdict);
+  expect(JSON.stringify(lastReply(asked, order).blocks)).toContain(chargeType);
+});

@@ -1,4 +1,4 @@
-import type { ChargeType } from '../../advice/recommendation.ts';
+import type { ChargeType, Fit, Recommendation } from '../../advice/recommendation.ts';
 import { money } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 
@@ -26,4 +26,9 @@ export function monthAmounts({ amount, currency }: HourlyPrice): readonly [strin
 export function paidText(price: HourlyPrice, chargeType: ChargeType, words: Words): string {
   if (chargeType !== 'PrePaid') return priceText(price, words);
   return `${monthAmounts(price)[1]}${words.answer.period.month}`;
+}
+
+/** A month's budget may hold a machine only as a subscription: then that is what is shown and ordered. */
+export function paidBy({ budgetCost }: Fit, { chargeType }: Recommendation): ChargeType {
+  return budgetCost?.chargeType ?? chargeType;
 }

@@ -1,9 +1,9 @@
-import type { Fit, Price, Recommendation } from '../../advice/recommendation.ts';
+import type { ChargeType, Fit, Price, Recommendation } from '../../advice/recommendation.ts';
 import type { Estimate } from '../../estimator/estimate-result.ts';
 import { duration, gib, gibNumber, gibOf, hoursRange, significant } from '../format.ts';
 import type { Words } from '../messages/index.ts';
 import { amountRange, budgetText } from './cost.ts';
-import { paidText, priceText } from './price.ts';
+import { paidBy, paidText, priceText } from './price.ts';
 import { changesText, gpuText, soldInText } from './tiers.ts';
 
 /** "Needs 7.0 GiB per GPU (nvidia-smi ≈ 8.1)". */
@@ -32,7 +32,7 @@ export function rentText(recommendation: Recommendation, words: Words): string {
   const offer: Offer = [
     recommended.instanceType ?? recommended.gpu,
     gpuText(recommended),
-    offeredPrice(recommended.price, recommendation, words),
+    offeredPrice(recommended.price, paidBy(recommended, recommendation), words),
   ];
   const asked = budget === null ? '' : budgetText(budget, words);
   if (recommended.reason === 'nothing-within-deadline' && deadlineHours !== null) {
@@ -59,7 +59,7 @@ export function rentText(recommendation: Recommendation, words: Words): string {
 }
 
 /** A subscription's month beside the hour that it is computed from and that budgets are judged by. */
-function offeredPrice(price: Price, { chargeType }: Recommendation, words: Words): string {
+function offeredPrice(price: Price, chargeType: ChargeType, words: Words): string {
   const paid = paidText(price, chargeType, words);
   return chargeType === 'PrePaid' ? words.answer.verdict.subscription(paid, priceText(price, words)) : paid;
 }
