@@ -194,7 +194,32 @@ describe('currencies', () => {
   });
 });
 
+describe('a sum for a week', () => {
+  test.each([
+    ['700 元/周', cny(3000, 'month')],
+    ['每周预算 700', cny(3000, 'month')],
+    ['预算 700 一周', cny(3000, 'month')],
+    ['500 到 700 元一周', cny(3000, 'month')],
+    ['$70 per week', usd(300, 'month')],
+    ['weekly budget 70 usd', usd(300, 'month')],
+    ['预算 700 跑一周', cny(700)],
+    ['训一周 预算 700', cny(700)],
+    ['预算 700，一周跑完', cny(700)],
+  ])('is held as a month’s: %s', (text, want) => expect(read(text)).toEqual(want));
+});
+
 describe('how amounts are written', () => {
+  test.each([
+    ['¥2,5/h', cny(2.5, 'hour')],
+    ['$ 12,75 an hour', usd(12.75, 'hour')],
+    ['¥2,500/月', cny(2500, 'month')],
+  ])('a comma for a point only behind a currency sign: %s', (text, want) => expect(read(text)).toEqual(want));
+
+  test('a total without a currency answers the question about money', () => {
+    expect(read('总共 2000', { held: undefined, asked: true })).toEqual(cny(2000, 'total'));
+    expect(read('总共 2000')).toBeNull();
+  });
+
   test.each([
     ['预算 12,500,000', 12_500_000],
     ['预算 123,456', 123_456],

@@ -11,6 +11,15 @@ function read(text: string, context: Partial<UnderstandingContext> = {}): Slots 
 
 type Row = readonly [text: string, want: Slots];
 
+describe('a total', () => {
+  it.each<Row>([
+    ['budget 1500 in total', { budget: { amount: 1500, currency: 'CNY', period: 'total' } }],
+    ['16 in total', { batchSize: 16, batchScope: 'total' }],
+    ['unet，1000000 类', { model: 'unet', numClasses: 1_000_000 }],
+    ['每天 8 小时', { hoursPerMonth: 240 }],
+  ])('%s', (text, want) => expect(read(text)).toMatchObject(want));
+});
+
 describe('image size', () => {
   it.each<Row>([
     ['deeplabv3 r50 torchvision 520 batch 16', { imageHeight: 520, imageWidth: 520 }],

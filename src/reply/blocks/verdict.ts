@@ -25,8 +25,12 @@ export function needAnd({ estimate }: Recommendation, machine: string, words: Wo
 export function rentText(recommendation: Recommendation, words: Words): string {
   const { recommended, budget, bests, nextCount, deadlineHours } = recommendation;
   const text = words.answer.verdict;
+  const comma = words.locale === 'zh' ? '，' : ', ';
   if (recommended?.price == null) {
-    if (nextCount !== null) return text.nextCount(recommendation.estimate.workload.gpus, offerText(nextCount, words));
+    if (nextCount !== null) {
+      const next = text.nextCount(recommendation.estimate.workload.gpus, offerText(nextCount, words));
+      return nextCount.status === 'over-budget' ? `${next}${comma}${words.answer.status.overBudget}` : next;
+    }
     return elsewhereText(recommendation, words) ?? (bests.some(isUnpriced) ? text.unpricedOnly : text.nothing);
   }
   const offer: Offer = [
@@ -44,18 +48,22 @@ export function rentText(recommendation: Recommendation, words: Words): string {
   }
   if (recommended.status === 'over-budget') {
     const changed = cheaperWithChanges(recommendation, recommended);
-    if (changed === undefined) return text.overBudget(asked, ...offer);
+    if (changed === undefined) return [text.overBudget(asked, ...offer), ...changesOf(recommended, words)].join(comma);
     const price = changed.price === null ? '' : priceText(changed.price, words);
     return `${text.overAsIs(asked, ...offer)}${text.cheaperWith(changesText(changed.changes, words), changed.instanceType ?? changed.gpu, price)}`;
   }
   const parts = [
     ...splitTexts(recommendation, words),
     text.take(...offer),
-    ...(recommended.changes.length > 0 ? [text.withChanges(changesText(recommended.changes, words))] : []),
+    ...changesOf(recommended, words),
     ...(budget === null ? [] : [text.withinBudget(asked)]),
     ...runTexts(recommendation, words),
   ];
-  return parts.join(words.locale === 'zh' ? '，' : ', ');
+  return parts.join(comma);
+}
+
+function changesOf({ changes }: Fit, words: Words): readonly string[] {
+  return changes.length > 0 ? [words.answer.verdict.withChanges(changesText(changes, words))] : [];
 }
 
 /** A subscription's month beside the hour that it is computed from and that budgets are judged by. */

@@ -168,7 +168,8 @@ const RULES: readonly Rule[] = [
     rank: 6,
   },
   {
-    pattern: /(?<![\d.x$¥])(\d{1,5})\s(?:images? |imgs? )?(?:in )?total(?![a-z])(?! ?(?:budget|cost|epochs?|iter))/g,
+    pattern:
+      /(?<![\d.x$¥])(?<!(?:budget|spend|pay|cost|afford)[a-z ]{0,6}[:=]? ?)(\d{1,5})\s(?:images? |imgs? )?(?:in )?total(?![a-z])(?! ?(?:budget|cost|epochs?|iter))/g,
     scope: 'total',
     rank: 5,
   },

@@ -54,9 +54,9 @@ const DASHED = /(?:预算|budget)(?:-| - )$/;
 /** "预算 -5": with a space only before it, the dash is the sum's sign; behind a number it is none ("10 -20"). */
 const BELOW_NOTHING = /(?<=^|[\s:=,;])(?<!\d\s{1,2})-[¥$]?$/;
 
-/** The k of "10 kuai" and the w of "10 weeks" are no thousands; "rmb30" begins with its currency. */
+/** The k of "10 kuai" and the w of "10 weeks" are no thousands; "rmb30" begins with its currency; "€"-style "$2,5" is 2.5. */
 const AMOUNT =
-  /(?:(?<![\d.a-z_])|(?<=(?<![a-z])(?:rmb|cny|usd)))(\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|\d{1,9}(?:\.\d{1,4})?)(?: ?(k|w)(?![a-z])| ?(k|w)(?=rmb|cny|usd|yuan|dollar))?(?![a-z\d]*[a-z]\d)/g;
+  /(?:(?<![\d.a-z_])|(?<=(?<![a-z])(?:rmb|cny|usd)))(\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|(?<=[¥$] ?)\d{1,4},\d{1,2}(?![\d,])|\d{1,9}(?:\.\d{1,4})?)(?: ?(k|w)(?![a-z])| ?(k|w)(?=rmb|cny|usd|yuan|dollar))?(?![a-z\d]*[a-z]\d)/g;
 
 export interface BudgetContext {
   readonly held: Budget | undefined;
@@ -144,7 +144,7 @@ function isMoney(reading: Reading, found: Found, signs: Signs, context: BudgetCo
     return !OTHER_LIMIT.test(lead) || MONEY_WORD.test(lead);
   }
   if (signs.periodAt) return true;
-  return context.asked && signs.limit;
+  return context.asked && (signs.limit || signs.period !== null);
 }
 
 /** A sum of money with nothing else to it: an offer ("我有 500 块"), unless a price is quoted. */
@@ -155,9 +155,16 @@ function isPlainSum(reading: Reading, found: Found): boolean {
 function amountOf({ groups }: Found): number {
   const unit = groups[1] || groups[2];
   const scale = unit === 'k' ? 1000 : unit === 'w' ? 10_000 : 1;
-  return Math.round(Number((groups[0] ?? '').replaceAll(',', '')) * scale * 100) / 100;
+  return (
+    Math.round(Number((groups[0] ?? '').replace(/^(\d+),(\d{1,2})$/, '$1.$2').replaceAll(',', '')) * scale * 100) / 100
+  );
 }
 
+const WEEK = '(?:周|个?星期|weeks?|wk)(?![a-z])';
+const WEEKLY = new RegExp(`^ ?(?:${EACH} ?${WEEK}|weekly)`);
+/** "训一周 预算 800" is a week's run, not a week's sum. */
+const WEEKLY_BEFORE = /(?:每(?:周|个?星期)|weekly|(?:per|each|every) week)[^\d,;!?]{0,10}$/;
+const WEEKS_PER_MONTH = 30 / 7;
 const YEARLY = new RegExp(`^[^\\d,;]{0,3}${EACH} ?${words('year')}`);
 /** "一年预算3万", "2027年的经费 10 万", "annual budget of $20k" */
 const YEARLY_BEFORE =
@@ -166,8 +173,12 @@ const YEARLY_BEFORE =
 function toBudget(reading: Reading, found: Found, signs: Signs, held: Budget | undefined): Budget {
   const amount = amountOf(found);
   const currency = signs.currency ?? held?.currency ?? 'CNY';
+  // a year's sum and a week's are held as a month's of 30 days
   if (YEARLY.test(after(reading.rest, found.end, 14)) || YEARLY_BEFORE.test(before(reading.rest, found.start, 24)))
     return { amount: Math.round(amount / 0.12) / 100, currency, period: 'month' };
+  const tail = after(reading.rest, found.end, 28).replace(CURRENCY_AFTER, '').replace(LIMIT_AFTER, '');
+  if (WEEKLY.test(tail) || WEEKLY_BEFORE.test(before(reading.rest, found.start, 16)))
+    return { amount: Math.round(amount * WEEKS_PER_MONTH * 100) / 100, currency, period: 'month' };
   const period = signs.period ?? held?.period;
   return period === undefined ? { amount, currency } : { amount, currency, period };
 }

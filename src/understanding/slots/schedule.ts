@@ -86,7 +86,7 @@ const DEADLINES: readonly { readonly pattern: RegExp; readonly hours: number }[]
   },
 ];
 const MONTHLY_HOURS =
-  /(?:每|一|1)个?月 ?(?:大概|大约|就|只)? ?(?:用|跑|训|开) ?(\d{1,3}) ?个?小时|(\d{1,3}) ?hours? (?:a|per|each) month|每天 ?(?:大概|就|只)? ?(?:用|跑|训|开) ?(\d{1,2}) ?个?小时|(\d{1,2}) ?hours? (?:a|per|each) day/g;
+  /(?:每|一|1)个?月 ?(?:大概|大约|就|只)? ?(?:用|跑|训|开) ?(\d{1,3}) ?个?小时|(\d{1,3}) ?hours? (?:a|per|each) month|每天 ?(?:大概|就|只)? ?(?:用|跑|训|开)? ?(\d{1,2}) ?个?小时|(\d{1,2}) ?hours? (?:a|per|each) day/g;
 const DAYS_PER_MONTH = 30;
 
 /** "第 51 步就爆", "at epoch 12", "every 10k iterations": when something happens, not how long the run is. */

@@ -99,24 +99,24 @@ function readLoss(text: string): Slots['loss'] | null {
 
 const CLASS_RULES: readonly { readonly pattern: RegExp; readonly classes?: number; readonly rank: number }[] = [
   // an impossible number is kept, so that the answer can say what is possible
-  { pattern: /(?:(?:num_?)?classes|类别?数?) ?[=:是为]? ?(-\d{1,5})(?![\d.])/g, rank: 9 },
+  { pattern: /(?:(?:num_?)?classes|类别?数?) ?[=:是为]? ?(-\d{1,9})(?![\d.])/g, rank: 9 },
   {
-    pattern: /\b(?:num_?classes|n_?classes|num_?labels|classes|nc|n_?cls|out_?channels)["']? ?[=:] ?(\d{1,5})/g,
+    pattern: /\b(?:num_?classes|n_?classes|num_?labels|classes|nc|n_?cls|out_?channels)["']? ?[=:] ?(\d{1,9})/g,
     rank: 8,
   },
-  { pattern: /--?(?:num[-_]classes|classes|num[-_]labels)[= ](\d{1,5})/g, rank: 8 },
+  { pattern: /--?(?:num[-_]classes|classes|num[-_]labels)[= ](\d{1,9})/g, rank: 8 },
   {
     pattern:
-      /(?<![\d.x])(\d{1,5})[ -]?(?:semantic |output |seg(?:mentation)? )?(?:classes|class(?![a-z])|categories|labels)/g,
+      /(?<![\d.x])(\d{1,9})[ -]?(?:semantic |output |seg(?:mentation)? )?(?:classes|class(?![a-z])|categories|labels)/g,
     rank: 6,
   },
   {
-    pattern: /\b(?:classes|number of classes|num classes|categories) ?(?:is|are|=|:|to)? ?(\d{1,5})(?![\d.])/g,
+    pattern: /\b(?:classes|number of classes|num classes|categories) ?(?:is|are|=|:|to)? ?(\d{1,9})(?![\d.])/g,
     rank: 5,
   },
-  { pattern: /(?<![\d.x])(\d{1,5}) ?(?:个)? ?(?:语义)?(?:类别|分类|类|种类|种类别|个标签)(?!似|型)/g, rank: 6 },
+  { pattern: /(?<![\d.x])(\d{1,9}) ?(?:个)? ?(?:语义)?(?:类别|分类|类|种类|种类别|个标签)(?!似|型)/g, rank: 6 },
   {
-    pattern: /(?:类别|分类|类)(?:数目?|数量|总数|个数)? ?(?:是|为|=|:|改成|有|共|换成|改为|变成)? ?(\d{1,5})(?![\d.])/g,
+    pattern: /(?:类别|分类|类)(?:数目?|数量|总数|个数)? ?(?:是|为|=|:|改成|有|共|换成|改为|变成)? ?(\d{1,9})(?![\d.])/g,
     rank: 5,
   },
   {
