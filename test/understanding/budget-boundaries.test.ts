@@ -78,6 +78,28 @@ describe('currency and period', () => {
   ])('%s', (text, want) => expect(read(text)).toEqual(want));
 });
 
+test.each([
+  ['只租10小时，预算 300 块', cny(30, 'hour')],
+  ['租 2 天，总共 480 元', cny(10, 'hour')],
+  ['rent for 10 hours, budget $25 total', usd(2.5, 'hour')],
+  ['只租10小时，预算 20 元/小时', cny(20, 'hour')],
+  ['跑 10 小时，预算 300 块', cny(300)],
+])('a sum for rented hours is held as an hour’s: %s', (text, want) => expect(read(text)).toEqual(want));
+
+describe('a sum for a week', () => {
+  test.each([
+    ['700 元/周', cny(3000, 'month')],
+    ['每周预算 700', cny(3000, 'month')],
+    ['预算 700 一周', cny(3000, 'month')],
+    ['500 到 700 元一周', cny(3000, 'month')],
+    ['$70 per week', usd(300, 'month')],
+    ['weekly budget 70 usd', usd(300, 'month')],
+    ['预算 700 跑一周', cny(700)],
+    ['训一周 预算 700', cny(700)],
+    ['预算 700，一周跑完', cny(700)],
+  ])('is held as a month’s: %s', (text, want) => expect(read(text)).toEqual(want));
+});
+
 describe('what makes a number money', () => {
   test.each([
     ['最多 10', cny(10)],

@@ -194,20 +194,6 @@ describe('currencies', () => {
   });
 });
 
-describe('a sum for a week', () => {
-  test.each([
-    ['700 元/周', cny(3000, 'month')],
-    ['每周预算 700', cny(3000, 'month')],
-    ['预算 700 一周', cny(3000, 'month')],
-    ['500 到 700 元一周', cny(3000, 'month')],
-    ['$70 per week', usd(300, 'month')],
-    ['weekly budget 70 usd', usd(300, 'month')],
-    ['预算 700 跑一周', cny(700)],
-    ['训一周 预算 700', cny(700)],
-    ['预算 700，一周跑完', cny(700)],
-  ])('is held as a month’s: %s', (text, want) => expect(read(text)).toEqual(want));
-});
-
 describe('how amounts are written', () => {
   test.each([
     ['¥2,5/h', cny(2.5, 'hour')],

@@ -1,6 +1,7 @@
 import { type Cue, words } from '../lexicon/lexicon.ts';
 import { after, before, clauseOf, erase, FILLER, type Found, find, outermost, type Reading } from '../reading.ts';
 import type { Budget, SlotChange } from '../understanding.ts';
+import { rentedHours } from './schedule.ts';
 
 const CURRENCY_BEFORE = /(¥|rmb|cny|人民币) ?$|(\$|usd|us\$|美元) ?$/;
 const CURRENCY_AFTER = new RegExp(
@@ -173,12 +174,15 @@ const YEARLY_BEFORE =
 function toBudget(reading: Reading, found: Found, signs: Signs, held: Budget | undefined): Budget {
   const amount = amountOf(found);
   const currency = signs.currency ?? held?.currency ?? 'CNY';
-  // a year's sum and a week's are held as a month's of 30 days
+  // a year's sum and a week's are held as a month's of 30 days, one for rented hours as an hour's
   if (YEARLY.test(after(reading.rest, found.end, 14)) || YEARLY_BEFORE.test(before(reading.rest, found.start, 24)))
     return { amount: Math.round(amount / 0.12) / 100, currency, period: 'month' };
   const tail = after(reading.rest, found.end, 28).replace(CURRENCY_AFTER, '').replace(LIMIT_AFTER, '');
   if (WEEKLY.test(tail) || WEEKLY_BEFORE.test(before(reading.rest, found.start, 16)))
     return { amount: Math.round(amount * WEEKS_PER_MONTH * 100) / 100, currency, period: 'month' };
+  const rented = rentedHours(reading.text);
+  if (rented !== null && (signs.period ?? 'total') === 'total')
+    return { amount: Math.round((amount / rented) * 100) / 100, currency, period: 'hour' };
   const period = signs.period ?? held?.period;
   return period === undefined ? { amount, currency } : { amount, currency, period };
 }

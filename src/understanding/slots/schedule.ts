@@ -149,7 +149,8 @@ const RENTED = new RegExp(
   `(?:租用?|包(?=[\\d ])) ?(?:个|它|一台)? ?(\\d{1,4}) ?个?${UNIT}|(?<![\\d.])(\\d{1,4}) ?个?${UNIT}(?:的|下来|大概|一共|总共|共|要|得){0,2}(?:多少钱|什么价|费用|花多少)|(?:rent(?:ing)?|cost|price|pay|much)[^,.;?\\n]{0,24}? for (\\d{1,4}) ${UNIT}(?![a-z])`,
 );
 
-function rentedHours(text: string): number | null {
+/** Hours for which a machine is wanted; null where none are said. */
+export function rentedHours(text: string): number | null {
   const groups =
     RENTED.exec(text)
       ?.slice(1)
