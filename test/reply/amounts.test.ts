@@ -82,8 +82,8 @@ describe('every amount can be recomputed from the row it stands in', () => {
 describe('no answer is a dead end', () => {
   const run = 'cityscapes';
   test.each([
-    ['unet 512x512 每卡4张 预算 1 元/小时', /预算 ¥1\/时 不够，最省的是 ecs\./],
-    ['unet 512x512 batch 4, budget 1 CNY/h', /nothing fits into ¥1\/h; the cheapest way is ecs\./],
+    ['unet 512x512 每卡4张 预算 1 元/小时', /预算 ¥1\/时 不够，最划算的是 ecs\./],
+    ['unet 512x512 batch 4, budget 1 CNY/h', /nothing fits into ¥1\/h; the best value is ecs\./],
     [
       'unet 512x512 每卡4张 预算 20 元/小时 地域 cn-zhengzhou',
       /cn-zhengzhou 没有放得下又有价格的规格；ecs\..*在 cn-.* 有/,

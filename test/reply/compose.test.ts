@@ -315,7 +315,7 @@ describe('other questions', () => {
 
   test('a budget below every price still gets a useful answer', () => {
     expect(verdict(last('zh', 'deeplabv3+ resnet50 512x1024 每卡2张 预算 1 元/小时'))).toMatch(
-      /预算 ¥1\/时 不够，最省的是 ecs\./,
+      /预算 ¥1\/时 不够，最划算的是 ecs\./,
     );
   });
 

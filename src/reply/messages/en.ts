@@ -46,7 +46,7 @@ export const en = {
     subscription: (month: string, hour: string) => `${month} as a subscription (${hour} pay-as-you-go)`,
     withinBudget: (budget: string) => `within your ${budget}`,
     overBudget: (budget: string, instance: string, gpu: string, price: string) =>
-      `nothing fits into ${budget}; the cheapest way is ${instance}: ${gpu}, ${price}`,
+      `nothing fits into ${budget}; the best value is ${instance}: ${gpu}, ${price}`,
     overAsIs: (budget: string, instance: string, gpu: string, price: string) =>
       `nothing fits into ${budget}; the cheapest way without changes is ${instance}: ${gpu}, ${price}`,
     cheaperWith: (changes: string, instance: string, price: string) =>
