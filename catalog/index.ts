@@ -5,6 +5,7 @@ import { checkGpuNames, checkInstances, isProposable } from './cross-check.ts';
 import { type GpuIndex, type GpuMatch, indexGpus } from './gpu-names.ts';
 import { accuracyIn, type DatasetMatch, findDatasetIn, recipesIn } from './library-names.ts';
 import { checkLists, deepFreeze, type Folders, invalidCatalog, readDocument, readList } from './load.ts';
+import { once } from './once.ts';
 import type {
   AccuracyRow,
   AmbiguousDatasetRow,
@@ -49,14 +50,6 @@ export interface Catalog {
 
 /** Folder of the built-in files, in the sources as in the build. */
 export const builtInFolder: string = dirname(fileURLToPath(import.meta.url));
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
-}
 
 const GPUS = 'gpus.json';
 const INSTANCES = 'instances/alibaba.json';

@@ -1,3 +1,4 @@
+import { once } from '../../catalog/once.ts';
 import type { Workload } from '../estimator/workload.ts';
 import { type Card, type Chosen, cardOf } from './choice/card.ts';
 import { type Judging, judgeOwn, judgeRental } from './choice/judge.ts';
@@ -9,7 +10,6 @@ import { hostAdvice } from './host.ts';
 import { smallestBatch } from './memory/library-limits.ts';
 import { oncePerBench, workbenchOf } from './memory/workbench.ts';
 import { workloadOf, workloadOn } from './memory/workload-of.ts';
-import { once } from './once.ts';
 import { ownCard } from './own-card.ts';
 import type { Fit, HostAdvice, Recommendation, RunCost } from './recommendation.ts';
 import type { AdvicePorts, RecommendationRequest } from './request.ts';

@@ -20,6 +20,7 @@ import { cacheEstimates } from '../../src/workload/estimate-cache.ts';
 import { workloadFromLine } from '../../src/workload/from-line.ts';
 import { benchCatalogue } from './catalogue.ts';
 import { benchDingtalk } from './dingtalk.ts';
+import { percentile } from './measure.ts';
 import { benchSlack } from './slack.ts';
 
 // As src/main.ts does.
@@ -44,8 +45,8 @@ function measure(rounds: number, run: (round: number) => unknown, warmUp = Math.
     const start = performance.now();
     run(round);
     return performance.now() - start;
-  }).sort((left, right) => left - right);
-  return { p50: times[Math.floor(rounds / 2)] ?? 0, p99: times[Math.floor(rounds * 0.99)] ?? 0 };
+  });
+  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99) };
 }
 
 function show(name: string, { p50, p99 }: Sample, aim: string): void {

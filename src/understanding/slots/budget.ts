@@ -100,11 +100,14 @@ export function sumBelowNothing(text: string, asked: boolean): string | null {
   );
 }
 
+/** What follows a sum's currency and limit: its period, say. */
+const behindMoney = (tail: string): string => tail.replace(CURRENCY_AFTER, '').replace(LIMIT_AFTER, '');
+
 function signsOf(reading: Reading, found: Found): Signs {
   const lead = before(reading.rest, found.start, 40).replace(RANGE_START, '').slice(-24);
   const tail = after(reading.rest, found.end, 28);
   const currency = currencyAt(lead, tail);
-  const afterMoney = tail.replace(CURRENCY_AFTER, '').replace(LIMIT_AFTER, '');
+  const afterMoney = behindMoney(tail);
   const bareLead = lead.replace(CURRENCY_BEFORE, '');
   const behind = [...PERIOD_AFTER, ...ADVERB_AFTER].find(({ pattern }) => pattern.test(afterMoney))?.period;
   const ahead = PERIOD_BEFORE.find(({ pattern }) => pattern.test(bareLead))?.period;
@@ -177,8 +180,10 @@ function toBudget(reading: Reading, found: Found, signs: Signs, held: Budget | u
   // a year's sum and a week's are held as a month's of 30 days, one for rented hours as an hour's
   if (YEARLY.test(after(reading.rest, found.end, 14)) || YEARLY_BEFORE.test(before(reading.rest, found.start, 24)))
     return { amount: Math.round(amount / 0.12) / 100, currency, period: 'month' };
-  const tail = after(reading.rest, found.end, 28).replace(CURRENCY_AFTER, '').replace(LIMIT_AFTER, '');
-  if (WEEKLY.test(tail) || WEEKLY_BEFORE.test(before(reading.rest, found.start, 16)))
+  if (
+    WEEKLY.test(behindMoney(after(reading.rest, found.end, 28))) ||
+    WEEKLY_BEFORE.test(before(reading.rest, found.start, 16))
+  )
     return { amount: Math.round(amount * WEEKS_PER_MONTH * 100) / 100, currency, period: 'month' };
   const rented = rentedHours(reading.text);
   if (rented !== null && (signs.period ?? 'total') === 'total')
