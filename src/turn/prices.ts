@@ -1,5 +1,6 @@
 import type { Catalog } from '../../catalog/index.ts';
 import type { InstanceRow } from '../../catalog/rows.ts';
+import { hoursBought } from '../advice/choice/money.ts';
 import type { Recommendation } from '../advice/recommendation.ts';
 import { namedGpus } from '../dialog/slots.ts';
 import type { LowestFacts, PriceFacts, PriceOffer } from '../reply/facts.ts';
@@ -10,16 +11,15 @@ import type { AnswerPorts } from './ports.ts';
 export function priceFacts(slots: Slots, ports: AnswerPorts, hours: number | null = null): readonly PriceFacts[] {
   return namedGpus(slots).map((mention) => {
     const facts = { ...pricesOf(mention, slots, ports), ...(hours === null ? {} : { hours }) };
-    return { ...facts, lasts: hoursBought(slots.budget, facts.offers[0], ports.usdCny) };
+    return { ...facts, lasts: lastsFor(slots.budget, facts.offers[0], ports.usdCny) };
   });
 }
 
 /** How long a sum that is not for a time lasts; a sum that nobody calls a run's may be one for each hour. */
-function hoursBought(budget: Slots['budget'], offer: PriceOffer | undefined, usdCny: number): PriceFacts['lasts'] {
+function lastsFor(budget: Slots['budget'], offer: PriceOffer | undefined, usdCny: number): PriceFacts['lasts'] {
   if (budget === undefined || offer === undefined || !(budget.period === undefined || budget.period === 'total'))
     return null;
-  const inCny = (amount: number, currency: string): number => (currency === 'USD' ? amount * usdCny : amount);
-  const hours = inCny(budget.amount, budget.currency) / inCny(offer.amountPerHour, offer.currency);
+  const hours = hoursBought(budget, { amount: offer.amountPerHour, currency: offer.currency }, usdCny);
   return hours < SHORTEST_STAY ? null : { amount: budget.amount, currency: budget.currency, hours };
 }
 

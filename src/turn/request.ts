@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/index.ts';
+import { toCny } from '../advice/choice/money.ts';
 import type { RecommendationRequest, RentalFilter } from '../advice/request.ts';
 import { namedGpus } from '../dialog/slots.ts';
 import type { Slots } from '../understanding/understanding.ts';
@@ -41,7 +42,7 @@ const DEAREST_HOUR_CNY = 350;
 /** A budget without a period: an hourly price, or a monthly sum where it is too large for one. */
 function budgetLimit(budget: Slots['budget'], usdCny: number): RecommendationRequest['budget'] {
   if (budget === undefined || budget.period !== undefined) return budget ?? null;
-  const cny = budget.currency === 'USD' ? budget.amount * usdCny : budget.amount;
+  const cny = toCny(budget.amount, budget.currency, usdCny);
   return { ...budget, period: cny > DEAREST_HOUR_CNY ? 'month' : 'hour' };
 }
 

@@ -1,5 +1,5 @@
 import type { PriceQuote } from '../../../catalog/price-book.ts';
-import type { BudgetLimit, ChargeType, Price } from '../recommendation.ts';
+import type { ChargeType, Price } from '../recommendation.ts';
 
 export const SECONDS_PER_HOUR = 3600;
 
@@ -25,7 +25,9 @@ export function geometricMiddle([low, high]: readonly [number, number]): number 
   return Math.sqrt(low * high);
 }
 
-/** Hours that a budget for the whole run buys at this price. */
-export function hoursBought(budget: BudgetLimit, price: Price, usdCny: number): number {
-  return toCny(budget.amount, budget.currency, usdCny) / toCny(price.amount, price.currency, usdCny);
+type Money = Pick<Price, 'amount' | 'currency'>;
+
+/** Hours that a sum buys at an hourly price. */
+export function hoursBought(sum: Money, perHour: Money, usdCny: number): number {
+  return toCny(sum.amount, sum.currency, usdCny) / toCny(perHour.amount, perHour.currency, usdCny);
 }
