@@ -210,7 +210,7 @@ const SINGLES: readonly {
   { pattern: new RegExp(`${CROP_WORDS}${LINKS}([1248])k(?![a-z\\d])`, 'g'), kilo: true, rank: 5 },
   {
     pattern:
-      /(?:crop(?:[_ ]?size)?|image[_ ]?size|imgsz|input[_ ]?size|resolution|尺寸|分辨率|图片?大小)(?: |[:=是为到]|is|of){0,4}(\d)(?![\d.kx]| ?(?:x|张|k|类|个))/g,
+      /(?:crop(?:[_ ]?size)?|image[_ ]?size|(?<![a-z][_ -]?)size(?=(?: |[:=]|is|of){1,4}0)|imgsz|input[_ ]?size|resolution|尺寸|分辨率|图片?大小)(?: |[:=是为到]|is|of){0,4}(\d)(?![\d.kx]| ?(?:x|张|k|类|个))/g,
     tiny: true,
     rank: 5,
   },
