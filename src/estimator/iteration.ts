@@ -77,11 +77,27 @@ function otherHalf(w: Workload): Workload | undefined {
   return { ...w, precision: w.precision === 'fp16' ? 'bf16' : 'fp16' };
 }
 
-function isLast(w: Workload, key: string): boolean {
+/** What tells tapes apart, of a workload and of its twin in the other 16-bit type. Written out once: a key takes microseconds. */
+class TapeKey {
+  readonly plain: Workload;
+  readonly text: string;
+  private twin: string | undefined;
+
+  constructor(w: Workload) {
+    this.plain = traced(w);
+    this.text = JSON.stringify(this.plain);
+  }
+
+  get other(): string | undefined {
+    this.twin ??= JSON.stringify(otherHalf(this.plain));
+    return this.twin;
+  }
+}
+
+function isLast(key: TapeKey): boolean {
   if (last === undefined) return false;
-  if (last.key === key) return true;
-  const other = last.iteration.t.readsHalfType ? undefined : otherHalf(w);
-  return other !== undefined && last.key === JSON.stringify(other);
+  if (last.key === key.text) return true;
+  return !last.iteration.t.readsHalfType && last.key === key.other;
 }
 
 /**
@@ -90,20 +106,26 @@ function isLast(w: Workload, key: string): boolean {
  * @throws AppError `unsupported-combination`.
  */
 export function iterationOf(w: Workload): Iteration {
-  const plain = traced(w);
-  const key = JSON.stringify(plain);
-  if (last !== undefined && isLast(plain, key)) return last.iteration;
+  return iterationFor(new TapeKey(w));
+}
+
+function iterationFor(key: TapeKey): Iteration {
+  if (last !== undefined && isLast(key)) return last.iteration;
   last = undefined;
-  const iteration = trace(plain);
-  last = { key, iteration };
+  const iteration = trace(key.plain);
+  last = { key: key.text, iteration };
   return iteration;
 }
 
-function knownFacts(w: Workload, keyOf: (w: Workload) => string): IterationFacts | undefined {
-  const same = facts.get(keyOf(w));
+/** Facts depend on more than the tape: how gradients stay, and whether the card takes workspaces. */
+function factsKey(tape: string, w: Workload, convWorkspace: boolean): string {
+  return `${tape}${hasResidentGradients(w)}${convWorkspace}`;
+}
+
+function knownFacts(w: Workload, key: TapeKey): IterationFacts | undefined {
+  const same = facts.get(factsKey(key.text, w, w.convWorkspace));
   if (same !== undefined) return same.value;
-  const other = otherHalf(w);
-  const alike = other === undefined ? undefined : facts.get(keyOf(other));
+  const alike = key.other === undefined ? undefined : facts.get(factsKey(key.other, w, w.convWorkspace));
   return alike?.readsHalfType === false ? alike.value : undefined;
 }
 
@@ -113,20 +135,15 @@ function knownFacts(w: Workload, keyOf: (w: Workload) => string): IterationFacts
  * @throws AppError `unsupported-combination`.
  */
 export function factsOf(w: Workload): IterationFacts {
-  const plain = traced(w);
-  const options = replayOptions(w);
-  const keyFor =
-    (convWorkspace: boolean) =>
-    (one: Workload): string =>
-      `${JSON.stringify(one)}${options.residentGradients}${convWorkspace}`;
-  const known = knownFacts(plain, keyFor(w.convWorkspace));
+  const key = new TapeKey(w);
+  const known = knownFacts(w, key);
   if (known !== undefined) return known;
-  const { t, loss } = iterationOf(w);
-  const replays = replayBoth(t, loss, options);
+  const { t, loss } = iterationFor(key);
+  const replays = replayBoth(t, loss, replayOptions(w));
   const shared = sharedFacts(t);
   const keep = (replayed: Replay, convWorkspace: boolean): IterationFacts => {
     const value = { ...replayed, ...shared, scopes: peakScopes(t, replayed) };
-    facts.set(keyFor(convWorkspace)(plain), { value, readsHalfType: t.readsHalfType });
+    facts.set(factsKey(key.text, w, convWorkspace), { value, readsHalfType: t.readsHalfType });
     return value;
   };
   const [without, taken] = [keep(replays.plain, false), keep(replays.withWorkspace, true)];
@@ -138,7 +155,7 @@ function sharedFacts(t: Tape): Omit<IterationFacts, keyof Replay | 'scopes'> {
   return {
     parameterCount: t.parameterCount,
     trainableCount: t.trainableCount,
-    macs: t.macs,
+    macs: t.works.totalMacs,
     parameterBytes: t.parameterBytes,
     bufferBytes: t.bufferBytes,
     inputBytes: t.inputBytes,

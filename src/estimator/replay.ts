@@ -170,25 +170,34 @@ function scanForward(t: Tape): readonly [Peak, Peak] {
     delta[storage.birth] = (delta[storage.birth] ?? 0) + storage.bytes;
     if (storage.holders === 0) delta[storage.death + 1] = (delta[storage.death + 1] ?? 0) - storage.bytes;
   }
+  const kernels = byOperation(t, t.kernelBytes);
+  const workspaces = byOperation(t, t.workspaceBytes);
   const peaks = [noPeak(), noPeak()] as const;
+  const [plain, withWorkspace] = peaks;
   let current = 0;
   for (let operation = 0; operation <= t.now; operation += 1) {
     current += delta[operation] ?? 0;
-    const kernel = t.kernelBytes.get(operation) ?? 0;
-    raise(peaks[0], t, { operation, current, kernel });
-    raise(peaks[1], t, { operation, current, kernel: kernel + (t.workspaceBytes.get(operation) ?? 0) });
+    if (current > plain.bytes) plain.bytes = current;
+    const total = current + (kernels[operation] ?? 0);
+    if (total > plain.withKernels) note(plain, t, { operation, total });
+    const most = total + (workspaces[operation] ?? 0);
+    if (most > withWorkspace.withKernels) note(withWorkspace, t, { operation, total: most });
   }
+  withWorkspace.bytes = plain.bytes;
   return peaks;
 }
 
-function raise(peak: Peak, t: Tape, at: { operation: number; current: number; kernel: number }): void {
-  if (at.current > peak.bytes) peak.bytes = at.current;
-  const total = at.current + at.kernel;
-  if (total <= peak.withKernels) return;
+function byOperation(t: Tape, bytes: ReadonlyMap<number, number>): Float64Array {
+  const list = new Float64Array(t.now + 1);
+  for (const [operation, count] of bytes) list[operation] = count;
+  return list;
+}
+
+function note(peak: Peak, t: Tape, { operation, total }: { operation: number; total: number }): void {
   peak.withKernels = total;
-  peak.operation = t.operationNames[at.operation] ?? '';
-  peak.scope = t.operationScopes[at.operation] ?? 0;
-  peak.mark = at.operation;
+  peak.operation = t.operationNames[operation] ?? '';
+  peak.scope = t.operationScopes[operation] ?? 0;
+  peak.mark = operation;
 }
 
 /** Bytes inside the kernel of a forward operation. */

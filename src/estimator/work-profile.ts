@@ -7,19 +7,20 @@ export type GroupedWork = Pick<WorkProfile, 'groups' | 'launches' | 'waitingLaun
 /** Groups the operations of a tape by kind, type and intensity, so that a roofline is a short loop. */
 export function groupWork(t: Tape): GroupedWork {
   const groups = new Groups();
-  for (let index = 0; index < t.workKinds.length; index += 1) {
-    const macs = t.workMacs[index] ?? 0;
-    const moved = t.workBytes[index] ?? 0;
-    const products = t.workProducts[index] ?? 0;
+  const { works } = t;
+  for (let index = 0; index < works.kinds.length; index += 1) {
+    const macs = works.macs[index] ?? 0;
+    const moved = works.bytes[index] ?? 0;
+    const products = works.products[index] ?? 0;
     const intensity = macs === 0 ? 0 : Math.round(Math.log2(macs / moved));
-    const group = groups.find(t.workKinds[index] ?? 'pointwise', t.workHalf[index] === true, intensity);
+    const group = groups.find(works.kinds[index] ?? 'pointwise', works.half[index] === true, intensity);
     group.count += 1;
     group.macs += macs;
     group.bytes += moved;
     group.backwardMacs += products * macs;
     group.backwardBytes += products * moved;
   }
-  return { groups: groups.list, launches: t.workKinds.length, waitingLaunches: t.waitingLaunches };
+  return { groups: groups.list, launches: works.kinds.length, waitingLaunches: t.works.waitingLaunches };
 }
 
 /** The grouped operations with the bytes of one optimizer step and of the gradient exchange. */

@@ -87,14 +87,14 @@ describe('work of an iteration', () => {
     t.checkpoint(true, [x], () => conv2d(t, x, { out: 16, kernel: 3, padding: 1 }));
     conv2d(t, x, { out: 64, kernel: 1 });
     scale(t, x);
-    t.waitingLaunches = 7;
+    t.works.waitingLaunches = 7;
     const { groups, waitingLaunches } = workProfile(groupWork(t), 0, { bytes, images: 1 });
     const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-    expect(sum(groups.map(({ macs }) => macs))).toBe(t.macs);
-    expect(sum(groups.map((group) => group.bytes))).toBe(sum(t.workBytes));
-    expect(sum(groups.map((group) => group.count))).toBe(t.workKinds.length);
+    expect(sum(groups.map(({ macs }) => macs))).toBe(t.works.totalMacs);
+    expect(sum(groups.map((group) => group.bytes))).toBe(sum(t.works.bytes));
+    expect(sum(groups.map((group) => group.count))).toBe(t.works.kinds.length);
     expect(sum(groups.map(({ backwardMacs }) => backwardMacs))).toBe(
-      sum(t.workMacs.map((macs, index) => macs * (t.workProducts[index] ?? 0))),
+      sum(t.works.macs.map((macs, index) => macs * (t.works.products[index] ?? 0))),
     );
     expect(waitingLaunches).toBe(7);
   });

@@ -14,8 +14,9 @@ export interface ConvBlockOptions extends ConvOptions {
 /** Convolution, BatchNorm (default) and activation as one module (mmcv's ConvModule): bias only without norm. */
 export function convBlock(t: Tape, name: string, x: Tensor, options: ConvBlockOptions): Tensor {
   const norm = options.norm ?? true;
+  const convolution = norm || options.bias !== undefined ? options : { ...options, bias: true };
   return t.call(name, x, () => {
-    const convolved = t.within('conv', () => conv2d(t, x, { ...options, bias: options.bias ?? !norm }));
+    const convolved = t.within('conv', () => conv2d(t, x, convolution));
     const normalized = norm ? t.within('bn', () => batchNorm(t, convolved)) : convolved;
     return activate(t, normalized, options.activation ?? 'relu', options.inPlace ?? true);
   });

@@ -41,7 +41,7 @@ export function hfMatchByPoints(t: Tape, { classes, masks }: HfMaskPrediction, t
   const [, , height = 1, breadth = 1] = masks.shape;
   let old: Leftover = {};
   for (const objects of truth) {
-    t.waitingLaunches += WAITING_LAUNCHES;
+    t.works.waitingLaunches += WAITING_LAUNCHES;
     const [count = 1, imageHeight = 1, imageWidth = 1] = objects.shape;
     const pairs = { shape: [queries, count], dtype: 'float' } as const;
     const probabilities = derived(t, 'softmax', [classes, masks], { shape: [queries, width], dtype: 'float' });

@@ -76,7 +76,7 @@ interface Costs {
 function matchByPixels(t: Tape, prediction: HfMaskPrediction, truth: HfMaskTruth): void {
   let old: Costs | undefined;
   for (const objects of truth) {
-    t.waitingLaunches += WAITING_LAUNCHES;
+    t.works.waitingLaunches += WAITING_LAUNCHES;
     const costs: Costs = costsOf(t, prediction, objects, old);
     t.keep(costs.wanted, costs.classes, costs.mask, costs.dice, costs.matrix);
     old = costs;

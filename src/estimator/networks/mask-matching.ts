@@ -61,7 +61,7 @@ export function match(t: Tape, { classes, masks, truth, by, copies }: Matching):
   const small: Tensor[] = [];
   const sampled: Tensor[] = [];
   for (const objects of truth) {
-    t.waitingLaunches += WAITING_LAUNCHES;
+    t.works.waitingLaunches += WAITING_LAUNCHES;
     const scores = select(t, classes);
     const predicted = select(t, masks);
     const compared = by === 'points' ? samplePoints(t, predicted, objects) : shrink(t, predicted, objects);

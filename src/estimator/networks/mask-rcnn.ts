@@ -195,7 +195,7 @@ export interface DetectorParts {
 export const detector = (parts: DetectorParts): Network => ({
   train: (run) => {
     const { t, w } = run;
-    t.waitingLaunches += WAITING_LAUNCHES * w.batchSize;
+    t.works.waitingLaunches += WAITING_LAUNCHES * w.batchSize;
     const { batch, held } = batchImages(t, w);
     const design = designOf(run);
     const features = pyramid(run, batch, design);

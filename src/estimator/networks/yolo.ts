@@ -80,7 +80,7 @@ function yoloSegment(variant: YoloVariant): Network {
       const width = paddedSide(w.imageWidth);
       const image = imageInput(t, { batch: w.batchSize, channels: w.inputChannels, height, width });
       const truth = targets(t, run, [height, width]);
-      t.waitingLaunches += WAITING_LAUNCHES.batch + WAITING_LAUNCHES.image * w.batchSize;
+      t.works.waitingLaunches += WAITING_LAUNCHES.batch + WAITING_LAUNCHES.image * w.batchSize;
       const predictions = predict(run, image, variant);
       const positions = predictions.boxes.shape[2] ?? 0;
       const sizes = { batch: w.batchSize, objects: w.instancesPerImage, positions, classes: w.numClasses };

@@ -13,11 +13,7 @@ const NO_WEIGHTS: NormWeights = { weight: null, bias: null };
 
 /** Weights and running statistics of a BatchNorm, for one that is called twice. */
 export function normWeights(t: Tape, channels: number, tracked = true): NormWeights {
-  if (tracked) {
-    t.buffer([channels]);
-    t.buffer([channels]);
-    t.buffer([], 'long');
-  }
+  if (tracked) t.runningStatistics(channels);
   return { weight: t.param(channels), bias: t.param(channels) };
 }
 
@@ -33,12 +29,12 @@ export function batchNorm(
   const { weight, bias } = made;
   t.begin('batch_norm', [x]);
   const storage = t.allocate(x.shape, x.dtype);
-  const vectors = t.training ? [t.allocateBytes(4 * channels), t.allocateBytes(4 * channels)] : [];
+  const saved = t.training ? [x.storage, t.allocateBytes(4 * channels), t.allocateBytes(4 * channels)] : [x.storage];
   t.work('normalization', x.dtype === 'half', { macs: 0, bytes: 2 * byteSize(x) + storage.bytes });
   const inputs = weight === null || bias === null ? [x] : [x, weight, bias];
   return t.result(
     { storage, shape: x.shape, dtype: x.dtype, strides: preservedStrides(x.shape, x.strides) },
-    { name: 'batch_norm', inputs, saved: [x.storage, ...vectors], rule: normRule },
+    { name: 'batch_norm', inputs, saved, rule: normRule },
   );
 }
 
@@ -92,12 +88,14 @@ export function layerNorm(
   t.begin('layer_norm', [x, input]);
   const storage = t.allocate(x.shape, input.dtype);
   const rows = elements(x.shape) / elements(normalized);
-  const vectors = [t.allocateBytes(4 * rows), t.allocateBytes(4 * rows)];
+  const saved = [input.storage, t.allocateBytes(4 * rows), t.allocateBytes(4 * rows)];
   t.work('normalization', input.dtype === 'half', { macs: 0, bytes: byteSize(input) + storage.bytes });
-  const inputs = [input, ...(weight === null ? [] : [weight]), ...(bias === null ? [] : [bias])];
+  const inputs = [input];
+  if (weight !== null) inputs.push(weight);
+  if (bias !== null) inputs.push(bias);
   return t.result(
     { storage, shape: x.shape, dtype: input.dtype },
-    { name: 'layer_norm', inputs, saved: [input.storage, ...vectors], rule: normRule },
+    { name: 'layer_norm', inputs, saved, rule: normRule },
   );
 }
 

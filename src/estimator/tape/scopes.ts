@@ -1,20 +1,41 @@
 import type { Region, Tensor } from './storage.ts';
 
-export interface Scope {
-  readonly path: string;
-  readonly parent: number;
-  readonly children: Map<string, number>;
+/** A module of the network; most have no children, and only few are ever asked for their path. */
+export class Scope {
+  private readonly parent: Scope | null;
+  private readonly name: string;
+  private children: Map<string, number> | null = null;
+
+  constructor(parent: Scope | null, name: string) {
+    this.parent = parent;
+    this.name = name;
+  }
+
+  /** Names of the modules from the network's to this one, joined by dots; empty for the network itself. */
+  get path(): string {
+    if (this.parent === null) return this.name;
+    const above = this.parent.path;
+    return above === '' ? this.name : `${above}.${this.name}`;
+  }
+
+  child(name: string): number | undefined {
+    return this.children?.get(name);
+  }
+
+  adopt(name: string, index: number): void {
+    this.children ??= new Map();
+    this.children.set(name, index);
+  }
 }
 
 /** Index of the module `name` inside `parent`, made on first use. */
 export function childScope(scopes: Scope[], parent: number, name: string): number {
-  const scope = scopes[parent];
-  const known = scope?.children.get(name);
+  const scope = scopes[parent] ?? null;
+  const known = scope?.child(name);
   if (known !== undefined) return known;
-  const path = scope === undefined || scope.path === '' ? name : `${scope.path}.${name}`;
-  scopes.push({ path, parent, children: new Map() });
-  const index = scopes.length - 1;
-  scope?.children.set(name, index);
+  const index = scopes.length;
+  scopes.push(new Scope(scope, name));
+  scope?.adopt(name, index);
   return index;
 }
 

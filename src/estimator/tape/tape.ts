@@ -1,5 +1,5 @@
 import { type ModuleWeights, WeightCursor } from './module-weights.ts';
-import { childScope, newRegion, type Scope } from './scopes.ts';
+import { childScope, newRegion, Scope } from './scopes.ts';
 import {
   type DType,
   elements,
@@ -14,6 +14,7 @@ import {
   Tensor,
 } from './storage.ts';
 import type { Output, TapeOptions, WorkAmount, WorkKind } from './tape-types.ts';
+import { WorkLog } from './work-log.ts';
 
 /**
  * Runs a network symbolically: every operation makes storages and, when a gradient flows through it, a node.
@@ -25,17 +26,10 @@ export class Tape {
   readonly storages: Storage[] = [];
   readonly nodes: Node[] = [];
   readonly params: Param[] = [];
-  readonly scopes: Scope[] = [{ path: '', parent: -1, children: new Map() }];
+  readonly scopes: Scope[] = [new Scope(null, '')];
   readonly operationNames: string[] = [];
   readonly operationScopes: number[] = [];
-  /** Work of the operations, in parallel lists: kind and type, multiply-accumulates, bytes moved. */
-  readonly workKinds: WorkKind[] = [];
-  readonly workHalf: boolean[] = [];
-  readonly workMacs: number[] = [];
-  readonly workBytes: number[] = [];
-  readonly workProducts: number[] = [];
-  /** Small operations around which the host waits for the device. */
-  waitingLaunches = 0;
+  readonly works = new WorkLog();
   /** Kernel-internal bytes by operation, outside of what traces count. */
   readonly kernelBytes = new Map<number, number>();
   /** The same of convolution workspaces, which only some cards take. */
@@ -48,7 +42,6 @@ export class Tape {
   bufferBytes = 0;
   inputBytes = 0;
   targetBytes = 0;
-  macs = 0;
   /** Tensors that the training loop keeps through backward. */
   readonly held: Storage[] = [];
   /** Index of the operation executed last. */
@@ -118,6 +111,17 @@ export class Tape {
     const storage = new Storage(storageBytes(shape, dtype), -1, this.scope, true);
     this.bufferBytes += storage.bytes;
     return this.made(new Tensor(storage, shape, dtype));
+  }
+
+  /** Running mean and variance of a BatchNorm, and its counter: memory that no operation of the tape reads. */
+  runningStatistics(channels: number): void {
+    if (this.reuse === null) {
+      this.bufferBytes += 2 * roundToBlock(4 * channels) + roundToBlock(itemSize('long'));
+      return;
+    }
+    this.buffer([channels]);
+    this.buffer([channels]);
+    this.buffer([], 'long');
   }
 
   input(shape: readonly number[], dtype: DType = 'float'): Tensor {
@@ -215,13 +219,8 @@ export class Tape {
 
   /** Records the work of the current operation, for timing and the count of multiply-accumulates. */
   work(kind: WorkKind, half: boolean, amount: WorkAmount): void {
-    this.macs += amount.macs;
-    const replays = this.region === null ? 0 : 1;
-    this.workProducts.push((amount.products ?? (this.tracked ? 1 : 0)) + replays);
-    this.workKinds.push(kind);
-    this.workHalf.push(half);
-    this.workMacs.push(amount.macs);
-    this.workBytes.push(amount.bytes);
+    const products = (amount.products ?? (this.tracked ? 1 : 0)) + (this.region === null ? 0 : 1);
+    this.works.add(kind, half, { macs: amount.macs, bytes: amount.bytes, products });
   }
 
   /** Turns an output into a tensor, with a node when a gradient flows back through the operation. */
@@ -241,7 +240,9 @@ export class Tape {
   }
 
   private tracks(inputs: readonly Tensor[]): boolean {
-    return this.options.training && inputs.some(({ requiresGrad }) => requiresGrad);
+    if (!this.options.training) return false;
+    for (const input of inputs) if (input.requiresGrad) return true;
+    return false;
   }
 
   private node(outputs: readonly Tensor[], recorded: Operation): Node {

@@ -61,7 +61,7 @@ describe('checkpointing', () => {
     const t = newTape({ training: false });
     t.checkpoint(true, [], () => scale(t, t.input(MAP)));
     t.checkpointReentrant(true, [], () => scale(t, t.input(MAP)));
-    expect(t.workProducts).toEqual([0, 0]);
+    expect(t.works.products).toEqual([0, 0]);
   });
 
   test('the reentrant form runs to the end and holds its result', () => {
@@ -96,6 +96,6 @@ describe('checkpointing', () => {
     const x = activation(t, MAP);
     t.checkpoint(true, [x], () => scale(t, x));
     scale(t, x);
-    expect(t.workProducts).toEqual([2, 1]);
+    expect(t.works.products).toEqual([2, 1]);
   });
 });

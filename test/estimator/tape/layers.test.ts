@@ -59,7 +59,7 @@ describe('weights and work', () => {
     const t = newTape();
     conv2d(t, activation(t, MAP), { out: 64, kernel: [3, 1], padding: [1, 0], groups: 4, bias: true });
     expect(t.parameterCount - 1).toBe(64 * 8 * 3 + 64);
-    expect(t.macs).toBe(2 * 64 * 256 * 8 * 3);
+    expect(t.works.totalMacs).toBe(2 * 64 * 256 * 8 * 3);
   });
 
   test('batch norm has two vectors of weights and three buffers of a block each', () => {
@@ -87,8 +87,8 @@ describe('weights and work', () => {
   ])('%o is timed as %s', (options, kind) => {
     const t = newTape();
     conv2d(t, activation(t, MAP), options);
-    expect(t.workKinds.at(-1)).toBe(kind);
-    expect(t.workProducts.at(-1)).toBe(2);
+    expect(t.works.kinds.at(-1)).toBe(kind);
+    expect(t.works.products.at(-1)).toBe(2);
   });
 
   test('the first convolution multiplies once in backward: the image needs no gradient', () => {
@@ -98,7 +98,7 @@ describe('weights and work', () => {
       saved: ['input', 'weight'],
       backward: 8 * KIB,
     });
-    expect(t.workProducts).toEqual([1]);
+    expect(t.works.products).toEqual([1]);
   });
 
   test('frozen weights on an image keep nothing; a frozen weight after a trained one keeps both', () => {

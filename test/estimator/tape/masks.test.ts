@@ -44,8 +44,8 @@ describe('masked operations', () => {
     const mask = derived(t, 'mask', [], { shape: [8, 64, 64], dtype: 'float' });
     const measured = measure(t, q, () => maskedProduct(t, mask, q, k));
     expect(measured).toMatchObject({ saved: [64 * KIB, 'input'], output: 128 * KIB, backward: 128 * KIB });
-    expect(t.macs).toBe(8 * 64 * 64 * 32);
-    expect(t.workProducts.at(-1)).toBe(2);
+    expect(t.works.totalMacs).toBe(8 * 64 * 64 * 32);
+    expect(t.works.products.at(-1)).toBe(2);
   });
 
   test('and only what a trained side needs', () => {

@@ -27,7 +27,7 @@ describe('linear', () => {
     const measured = measure(t, x, () => linear(t, x, 256));
     expect(measured).toMatchObject({ saved: ['input', 'weight'], output: 2 * X, backward: X + 128 * KIB + 1024 });
     expect(names(t)).toEqual(['addmm']);
-    expect(t.macs).toBe(2 * 64 * 128 * 256);
+    expect(t.works.totalMacs).toBe(2 * 64 * 128 * 256);
   });
 
   test('keeps its weight only for the gradient of the input, and the input only for that of the weight', () => {
@@ -111,7 +111,7 @@ describe('matrix products', () => {
     const x = activation(t, TOKENS);
     const other = t.input([2, 128, 8]);
     expect(measure(t, x, () => bmm(t, x, other))).toMatchObject({ saved: ['weight'], backward: X });
-    expect(t.workProducts.at(-1)).toBe(1);
+    expect(t.works.products.at(-1)).toBe(1);
     expect(measure(t, other, () => bmm(t, t.input([2, 8, 128]), transpose(t, x, 1, 2))).saved).toEqual(['weight']);
   });
 
@@ -133,7 +133,7 @@ describe('matrix products', () => {
     expect(scores.shape).toEqual([2, 4, 64, 16]);
     const out = matmul(t, scores, splitHeads(t, activation(t, [2, 16, 128]), 4));
     expect(out.shape).toEqual([2, 4, 64, 32]);
-    expect(t.workMacs.reduce((sum, macs) => sum + macs, 0)).toBe(2 * (2 * 4 * 64 * 16 * 32));
+    expect(t.works.macs.reduce((sum, macs) => sum + macs, 0)).toBe(2 * (2 * 4 * 64 * 16 * 32));
   });
 });
 
@@ -149,7 +149,7 @@ describe('fused attention', () => {
     expect(measured.saved).toEqual([512, 512, 4 * 2 * 4 * 64, Q, Q, 'input', 'output']);
     expect(measured).toMatchObject({ output: Q, backward: 3 * Q });
     expect(names(t)).toEqual(['efficient_attention']);
-    expect(t.macs).toBe(2 * 4 * 50 * 50 * 64);
+    expect(t.works.totalMacs).toBe(2 * 4 * 50 * 50 * 64);
   });
 
   test('flash in 16 bit: rows as they are', () => {
@@ -194,11 +194,11 @@ describe('fused attention', () => {
     const t = newTape();
     const q = activation(t, HEADS);
     scaledDotProduct(t, { q, k: q, v: q });
-    expect(t.workProducts.at(-1)).toBe(2.5);
+    expect(t.works.products.at(-1)).toBe(2.5);
     const plain = newTape({ training: false });
     const x = plain.input(HEADS);
     scaledDotProduct(plain, { q: x, k: x, v: x });
-    expect(plain.workProducts).toEqual([0]);
+    expect(plain.works.products).toEqual([0]);
   });
 });
 

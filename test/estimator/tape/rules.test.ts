@@ -92,12 +92,12 @@ describe('work and lifetimes of products', () => {
     ] as const) {
       const t = newTape({ autocast });
       linear(t, activation(t, [2, 64, 128]), 256);
-      expect([last(t.workKinds), last(t.workHalf)]).toEqual(['matmul', size === 2]);
-      expect(last(t.workBytes)).toBe(size * (2 * 64 * 128 + 256 * 128 + 2 * 64 * 256));
-      expect(last(t.workProducts)).toBe(2);
+      expect([last(t.works.kinds), last(t.works.half)]).toEqual(['matmul', size === 2]);
+      expect(last(t.works.bytes)).toBe(size * (2 * 64 * 128 + 256 * 128 + 2 * 64 * 256));
+      expect(last(t.works.products)).toBe(2);
       bmm(t, activation(t, [2, 64, 128]), activation(t, [2, 128, 32]));
-      expect([last(t.workKinds), last(t.workHalf)]).toEqual(['matmul', size === 2]);
-      expect(last(t.workBytes)).toBe(size * (2 * 64 * 128 + 2 * 128 * 32 + 2 * 64 * 32));
+      expect([last(t.works.kinds), last(t.works.half)]).toEqual(['matmul', size === 2]);
+      expect(last(t.works.bytes)).toBe(size * (2 * 64 * 128 + 2 * 128 * 32 + 2 * 64 * 32));
     }
   });
 
@@ -117,7 +117,7 @@ describe('work and lifetimes of products', () => {
     const t = newTape();
     const out = matmul(t, activation(t, [2, 3, 4, 5, 6]), activation(t, [2, 3, 4, 6, 7]));
     expect(out.shape).toEqual([2, 3, 4, 5, 7]);
-    expect(t.macs).toBe(24 * 5 * 6 * 7);
+    expect(t.works.totalMacs).toBe(24 * 5 * 6 * 7);
     expect(t.operationNames).toContain('bmm');
   });
 
