@@ -2,8 +2,9 @@ import type { Belief } from '../advice/beliefs.ts';
 import type { Recommendation } from '../advice/recommendation.ts';
 import type { DialogAction, Turn } from '../dialog/dialog-state.ts';
 import type { Locale } from '../message.ts';
-import type { Intent } from '../understanding/understanding.ts';
+import type { Intent, Understanding } from '../understanding/understanding.ts';
 import { type AnswerInput, cardBlocks, failedBlocks, orderBlocks, sizeBlocks } from './answer.ts';
+import { MONTH_HOURS, sumText } from './blocks/price.ts';
 import { needAnd, offerText, sizeVerdict } from './blocks/verdict.ts';
 import { nextChoices } from './choices.ts';
 import {
@@ -20,7 +21,7 @@ import {
 import type { Facts, Problem } from './facts.ts';
 import { fallbackText } from './fallback.ts';
 import { cheaperBlocks, durationBlocks, explainBlocks, remedyBlocks } from './follow-ups.ts';
-import { duration, money, readable, significant } from './format.ts';
+import { readable, significant } from './format.ts';
 import { type Words, wordsOf } from './messages/index.ts';
 import { type Failure, oomBlocks } from './oom.ts';
 import { orderedFit } from './order.ts';
@@ -122,6 +123,11 @@ function answerBlocks(
     const text = intent === 'measurement' ? words.answer.measured.needsAnswer : words.dialog.declined.unclear;
     return (facts.beliefs ?? []).length > 0 ? [] : [{ kind: 'verdict', level: 'main', text }];
   }
+  const sum = asksOnlySum(understanding) ? rentedText(turn, facts, words) : [];
+  if (sum.length > 0) {
+    const verdicts = sum.map((text): Block => ({ kind: 'verdict', level: 'main', text }));
+    return [...verdicts, ...sizeBlocks(input, recommendation, words).slice(1)];
+  }
   const ownCards = state.slots.owned === true && intent !== 'fits' && intent !== 'compare';
   return ownCards ? sizeBlocks(input, recommendation, words) : cardBlocks(input, recommendation, words);
 }
@@ -137,6 +143,7 @@ function followUpBlocks(
     case 'explain':
       return explainBlocks(recommendation, words);
     case 'cheaper':
+    case 'cheapest':
       return [...cheaperBlocks(input.facts.lowest, words), ...rest()];
     case 'duration':
       return [...durationBlocks(recommendation, words), ...rest()];
@@ -189,7 +196,7 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
     words.dialog.unifiedMemory(card, memoryGiB, cuda),
   );
   const shared = shareText(turn, words);
-  const rent = rentedText(understanding.pricedHours, facts, words);
+  const rent = asksOnlySum(understanding) ? [] : rentedText(turn, facts, words);
   const missing = (facts.unsupported ?? []).map((name) => unsupported[name]);
   const open =
     action.kind !== 'ElicitSlot' && action.kind !== 'ConfirmSlot' && facts.problem === undefined ? state.asked : null;
@@ -205,11 +212,21 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
 }
 
 /** What the machine costs for the time that it is wanted; a list of prices says so itself. */
-function rentedText(hours: number | null, { recommendation, prices }: Facts, words: Words): readonly string[] {
+function rentedText(
+  { understanding, state }: Turn,
+  { recommendation, prices }: Facts,
+  words: Words,
+): readonly string[] {
+  const { pricedHours: hours } = understanding;
   const fit = recommendation === undefined || prices !== undefined ? null : orderedFit(recommendation);
   if (hours === null || fit?.price == null) return [];
-  const amount = money(hours * fit.price.amount, fit.price.currency);
-  return [words.dialog.rented(fit.instanceType ?? fit.gpu, duration(hours, words.locale), amount)];
+  const sum = sumText(fit.price, { hours, hoursPerMonth: state.slots.hoursPerMonth ?? MONTH_HOURS }, words);
+  return [words.dialog.rented(fit.instanceType ?? fit.gpu, sum)];
+}
+
+/** Only what it costs for some time is asked, of the run at hand: the sum is the answer. */
+function asksOnlySum({ pricedHours, slots, changes }: Understanding): boolean {
+  return pricedHours !== null && Object.keys(slots).length === 0 && changes.length === 0;
 }
 
 /** A total batch said beside the number of GPUs: what that is per GPU. */

@@ -40,6 +40,8 @@ export interface PriceFacts {
   readonly card: string;
   readonly offers: readonly PriceOffer[];
   readonly hours: number | null;
+  /** For how many hours a month's machine runs. */
+  readonly hoursPerMonth: number;
   /** A sum of money and how long the machine can be had for it. */
   readonly lasts: { readonly amount: number; readonly currency: 'CNY' | 'USD'; readonly hours: number } | null;
   /** The asked region, where the offers are of other ones because it has none. */

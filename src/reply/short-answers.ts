@@ -1,5 +1,5 @@
 import type { Comparison } from '../advice/measurement.ts';
-import { monthAmounts, priceText } from './blocks/price.ts';
+import { MONTH_HOURS, priceText, sumText } from './blocks/price.ts';
 import { cardVerdict } from './blocks/verdict.ts';
 import type { Maximum, ModelFigure, PriceFacts, PriceOffer, RecipeFacts } from './facts.ts';
 import { duration, gibNumber, gibOf, money, range, significant } from './format.ts';
@@ -45,7 +45,7 @@ export function priceBlocks(prices: readonly PriceFacts[], words: Words): readon
   ];
 }
 
-function priceVerdict({ card, offers, hours, notIn, lasts }: PriceFacts, words: Words): string {
+function priceVerdict({ card, offers, hours, hoursPerMonth, notIn, lasts }: PriceFacts, words: Words): string {
   const text = words.answer.price;
   const [cheapest] = offers;
   if (cheapest === undefined) return text.unknown(card);
@@ -58,11 +58,7 @@ function priceVerdict({ card, offers, hours, notIn, lasts }: PriceFacts, words: 
     const buys = words.answer.cost.buys(money(lasts.amount, lasts.currency), duration(lasts.hours, words.locale));
     return `${base}${words.locale === 'zh' ? '，' : ', '}${buys}`;
   }
-  if (hours !== null) {
-    const total = money(cheapest.amountPerHour * hours, cheapest.currency);
-    return `${base}${words.locale === 'zh' ? '，' : ', '}${text.hours(duration(hours, words.locale), total)}`;
-  }
-  return `${base}${words.locale === 'zh' ? '，' : ', '}${text.month(...monthAmounts(price))}`;
+  return `${base}${words.locale === 'zh' ? '，' : ', '}${sumText(price, { hours: hours ?? MONTH_HOURS, hoursPerMonth }, words)}`;
 }
 
 function offerText(offer: PriceOffer, elsewhere: boolean, words: Words): string {

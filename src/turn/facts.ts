@@ -134,7 +134,7 @@ function workloadFacts({ turn, intent }: Asked, ports: AnswerPorts): Facts {
   const built = workloadFromSlots(slots, ports.catalog);
   const judged = recommendationOf(turn.state, built, ports);
   const { recommendation } = judged;
-  const lowest = turn.understanding.command === 'cheaper' ? lowestOffer(recommendation, ports) : null;
+  const lowest = asksLowest(turn) ? lowestOffer(recommendation, ports) : null;
   const facts = {
     ...judged,
     ...(lowest === null ? {} : { lowest }),
@@ -149,6 +149,10 @@ function workloadFacts({ turn, intent }: Asked, ports: AnswerPorts): Facts {
   const secondsPerIteration = measuredCard(recommendation)?.secondsPerIteration ?? null;
   const comparisons = compareMeasured(measured, { estimate: recommendation.estimate, secondsPerIteration });
   return { ...facts, comparisons };
+}
+
+function asksLowest({ understanding: { command } }: Turn): boolean {
+  return command === 'cheaper' || command === 'cheapest';
 }
 
 /** Switches that were asked for and keep the same bytes: this network of this library does not have them. */

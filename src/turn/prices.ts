@@ -6,6 +6,7 @@ import { namedGpus } from '../dialog/slots.ts';
 import type { LowestFacts, PriceFacts, PriceOffer } from '../reply/facts.ts';
 import type { GpuMention, Slots } from '../understanding/understanding.ts';
 import type { AnswerPorts } from './ports.ts';
+import { HOURS_PER_MONTH } from './request.ts';
 
 /** Prices of every card, family or type that the conversation names, cheapest first. */
 export function priceFacts(slots: Slots, ports: AnswerPorts, hours: number | null = null): readonly PriceFacts[] {
@@ -26,10 +27,13 @@ function lastsFor(budget: Slots['budget'], offer: PriceOffer | undefined, usdCny
 /** Who has less than two hours' worth speaks of a price. */
 const SHORTEST_STAY = 2;
 
-/** Null where nothing in the region has a price. The recommended type may cost more: its host keeps the card fed. */
-export function lowestOffer({ bests, region }: Recommendation, ports: AnswerPorts): LowestFacts | null {
+/**
+ * Of the cards that were named side by side, else of all. Null where nothing in the region has a price. The recommended
+ * type may cost more: its host keeps the card fed.
+ */
+export function lowestOffer({ bests, named, region }: Recommendation, ports: AnswerPorts): LowestFacts | null {
   const { catalog } = ports;
-  const holding = bests.filter(({ neededGiB, usableGiB }) => neededGiB <= usableGiB);
+  const holding = (named.length > 1 ? named : bests).filter(({ neededGiB, usableGiB }) => neededGiB <= usableGiB);
   const offers = holding.flatMap((fit) => {
     const card = catalog.gpus.find(({ label }) => label === fit.gpu);
     const rows = card === undefined ? [] : catalog.proposable(card.name, fit.gpus);
@@ -50,6 +54,7 @@ function pricesOf(mention: GpuMention, slots: Slots, ports: AnswerPorts): Omit<P
     card: cardName(mention),
     offers: offers.sort((left, right) => perGpu(left) - perGpu(right) || left.amountPerHour - right.amountPerHour),
     hours: slots.deadlineHours ?? null,
+    hoursPerMonth: slots.hoursPerMonth ?? HOURS_PER_MONTH,
     notIn: here.length > 0 || offers.length === 0 ? null : region,
   };
 }

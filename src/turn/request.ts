@@ -6,7 +6,7 @@ import type { Slots } from '../understanding/understanding.ts';
 import type { SlotWorkload } from '../workload/from-slots.ts';
 
 /** Hours of a month in which a monthly machine runs, when nothing was said: all of them (24 × 30). */
-const HOURS_PER_MONTH = 720;
+export const HOURS_PER_MONTH = 720;
 
 interface RequestPorts {
   readonly region: string;

@@ -4,7 +4,7 @@ import type { SlotName, Slots, UnderstandingContext } from './understanding.ts';
 const NUMBER = /(?<![\d.a-z_/-])(\d{1,6}(?:\.\d{1,2})?)(?![\d.]*\d)(?![a-z%])/g;
 /** The number counts something that no slot holds. */
 const COUNTS_OTHER =
-  /^ ?(?:g|gb|gib|mb|mib|%|倍|年|岁|号|点|个?月|个?小时|天|分钟|秒|minutes?|seconds?|hours?|days?|weeks?|years?|版|step|步|轮|张图?放不下|th\b|nd\b|核|线程|个人|人|台|次|vcpu|cores?|workers?|fps|gib?|steps?)(?![a-z])/;
+  /^ ?(?:g|gb|gib|mb|mib|%|倍|年|岁|号|点|个?月|个?小时|天|周|个?星期|分钟|秒|minutes?|seconds?|hours?|days?|weeks?|years?|版|step|步|轮|张图?放不下|th\b|nd\b|核|线程|个人|人|台|次|vcpu|cores?|workers?|fps|gib?|steps?)(?![a-z])/;
 const LABEL_BEFORE =
   /(?:[a-z_]{2,} ?[=:]|第|torch|pytorch|cuda|python|v|version|版本|top|lr|seed|worker(?:s|数)?|num_workers|issue|#) ?$/;
 

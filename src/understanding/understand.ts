@@ -9,7 +9,7 @@ import { localeOf } from './locale.ts';
 import { normalize } from './normalize.ts';
 import { type Parts, readParts } from './parts.ts';
 import { startReading } from './reading.ts';
-import { pricedHours } from './slots/schedule.ts';
+import { askedHours, rentedHours } from './slots/schedule.ts';
 import type { BeliefId, Slots, Understanding, UnderstandingContext } from './understanding.ts';
 import { type Vocabulary, vocabularyOf } from './vocabulary.ts';
 
@@ -21,11 +21,12 @@ const COMMANDS: readonly (readonly [command: string, cue: Cue])[] = [
   ['own-card', 'ownCard'],
   ['cheaper', 'cheaper'],
   ['explain', 'explain'],
+  ['cheapest', 'cheapest'],
   ['duration', 'duration'],
   ['remedy', 'remedy'],
 ];
 /** Questions about the answer that was given, when nothing else is said. */
-const ABOUT_THE_ANSWER: ReadonlySet<string> = new Set(['duration', 'remedy']);
+const ABOUT_THE_ANSWER: ReadonlySet<string> = new Set(['cheapest', 'duration', 'remedy']);
 
 function commandOf(text: string, said: Slots): string | null {
   const command = COMMANDS.find(([, cue]) => says(cue, text))?.[0] ?? null;
@@ -127,6 +128,8 @@ export function understand(message: string, context: UnderstandingContext, catal
   const command = commandOf(words, said);
   const locale = localeOf(words, context.locale);
   const outOfScope = topicsOutOfScope(reading.text, said.model !== undefined);
+  // a sum beside the time is one that may be spent
+  const asked = said.budget === undefined ? askedHours(words) : null;
   const intents = decideIntents({
     text: words,
     context,
@@ -141,6 +144,7 @@ export function understand(message: string, context: UnderstandingContext, catal
     command,
     models: model.typed.length,
     recipe: parts.recipe !== null,
+    asksSum: asked !== null,
   });
   return {
     locale,
@@ -160,7 +164,7 @@ export function understand(message: string, context: UnderstandingContext, catal
     compare: compareNames(parts, words),
     unknownNames: model.unknownNames,
     alternatives: intents.includes('compare') ? [] : parts.alternatives,
-    pricedHours: pricedHours(words),
+    pricedHours: rentedHours(words) ?? asked,
     command,
     recipe: parts.recipe,
     keepsTotal: KEEPS_TOTAL.test(words),

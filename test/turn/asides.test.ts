@@ -215,14 +215,48 @@ describe('memory that is shared with the system', () => {
 
 describe('the time that a machine is wanted', () => {
   test.each([
-    ['zh', 'segformer b2 512 batch 8 只租10小时', /租 10 小时共 ¥100\.9/],
-    ['zh', 'segformer b2 512 batch 8，租 3 天多少钱', /租 72 小时共 ¥726/],
-    ['en', 'segformer b2 512 batch 8, how much for 10 hours?', /for 10 h: ¥100\.9/],
+    ['zh', 'segformer b2 512 batch 8 只租10小时', /：10 小时共 ¥100\.9/],
+    ['zh', 'segformer b2 512 batch 8，租 3 天多少钱', /：72 小时共 ¥726/],
+    ['en', 'segformer b2 512 batch 8, how much for 10 hours?', /: 10 h cost ¥100\.9/],
     ['zh', 'A10 租 2 天多少钱', /48 小时共 ¥457/],
     ['zh', '三万块能用多久 A100 80G', /¥30,000 能用 864 小时/],
     ['en', 'how long would $300 last on an A10?', /\$300 buys 223 h/],
   ] as const)('%s: %s', (locale, text, cost) => {
     expect(talk(locale, text).reply).toMatch(cost);
+  });
+});
+
+describe('what a run costs for some time, asked after its estimate', () => {
+  const run = 'unet 512x512 batch 8';
+
+  test.each([
+    ['zh', '一个月多少钱', /^ecs\.gn7i-c16g1\.4xlarge：1 个月按量 720 小时 ¥7,267，包月 ¥4,845。/],
+    ['zh', '一年下来要多少钱', /：12 个月按量 8,640 小时 ¥87,207，包月 12 个月 ¥58,138。/],
+    ['zh', '那半年呢', /：6 个月按量 4,320 小时 ¥43,603/],
+    ['zh', '三个月呢', /：3 个月按量 2,160 小时 ¥21,802/],
+    ['zh', '一周多少钱', /：168 小时共 ¥1,696。/],
+    ['en', 'what is that per month', /^ecs\.gn7i-c16g1\.4xlarge: 1 month: ¥7,267 for 720 h pay-as-you-go, ¥4,845/],
+    ['en', 'and for a year?', /: 12 months: ¥87,207 for 8,640 h/],
+    ['en', 'monthly cost?', /: 1 month: ¥7,267/],
+  ] as const)('%s: %s: the sum comes first', (locale, question, sum) => {
+    expect(talk(locale, run, question).reply).toMatch(sum);
+  });
+
+  test('counts the hours of the month that the machine is used', () => {
+    expect(talk('zh', run, '每天用 8 小时', '一个月多少钱').reply).toMatch(/1 个月按量 240 小时 ¥2,422，包月 ¥4,845/);
+  });
+
+  test.each([
+    ['zh', '最便宜的是哪个'],
+    ['zh', '越便宜越好'],
+    ['en', 'cheapest?'],
+    ['en', 'which is the cheapest one'],
+  ] as const)('%s: %s: the lowest price that holds it comes first', (locale, question) => {
+    expect(talk(locale, run, question).reply).toMatch(/^[^\n]*ecs\.gn7i-c8g1\.2xlarge[^\n]*¥9\.53/);
+  });
+
+  test('of cards that were named side by side, the cheapest of these', () => {
+    expect(talk('zh', `${run}，V100 和 L20 选哪个`, '哪个最便宜').reply).toMatch(/^[^\n]*最低[^\n]*1×(?:V100|L20)/);
   });
 });
 

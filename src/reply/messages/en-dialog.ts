@@ -130,7 +130,7 @@ export const enDialog = {
   or: ' or ',
   unifiedMemory: (card: string, memory: number | null, cuda: boolean) =>
     `${card} has no memory of its own: ${memory === null ? 'it' : `the ${memory} GB`} is shared with the system and the data loader, so keep several GB free${cuda ? '.' : '; and it has no CUDA, for which these figures are.'}`,
-  rented: (machine: string, hours: string, amount: string) => `${machine} for ${hours}: ${amount}.`,
+  rented: (machine: string, sum: string) => `${machine}: ${sum}.`,
   share: (total: number, gpus: number, each: string) => `Total batch ${total} on ${gpus} GPUs is ${each} per GPU.`,
 
   greet:

@@ -257,8 +257,18 @@ export const en = {
     at: (price: string, region: string) => `${price} in ${region}`,
     notIn: (region: string) => `, none in ${region}`,
     unknown: (card: string) => `No public price for ${card} in the catalogue: ask the console or sales`,
-    month: (amount: string, subscription: string) =>
-      `${amount} for 720 h pay-as-you-go, ${subscription} as subscription`,
+    months: ({
+      months,
+      hours,
+      amount,
+      subscription,
+    }: {
+      months: number;
+      hours: string;
+      amount: string;
+      subscription: string;
+    }) =>
+      `${months} month${months === 1 ? '' : 's'}: ${amount} for ${hours} h pay-as-you-go, ${subscription} as subscription`,
     hours: (hours: string, amount: string) => `${hours} cost ${amount}`,
   },
 

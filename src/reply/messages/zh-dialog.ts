@@ -105,7 +105,7 @@ export const zhDialog: DialogMessages = {
   or: ' 还是 ',
   unifiedMemory: (card, memory, cuda) =>
     `${card} 没有独立显存：${memory === null ? '内存' : `${memory} GB `}要和系统、数据加载共用，得多留几 GB${cuda ? '' : '；它也没有 CUDA，这里的数是按 CUDA 算的'}。`,
-  rented: (machine, hours, amount) => `${machine} 租 ${hours}共 ${amount}。`,
+  rented: (machine, sum) => `${machine}：${sum}。`,
   share: (total, gpus, each) => `总 batch ${total} 分到 ${gpus} 张卡，每卡 ${each} 张。`,
 
   greet: '你好！告诉我想训什么，我来算要多大的显存、在阿里云租哪种机器、多少钱。',

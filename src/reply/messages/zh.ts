@@ -235,7 +235,8 @@ export const zh: AnswerMessages = {
     at: (price, region) => `${region} ${price}`,
     notIn: (region) => `，${region} 没有`,
     unknown: (card) => `${card} 没查到公开价格，要看控制台或者问销售`,
-    month: (amount, subscription) => `按量跑满 720 小时 ${amount}，包月 ${subscription}`,
+    months: ({ months, hours, amount, subscription }) =>
+      `${months} 个月按量 ${hours} 小时 ${amount}，包月${months === 1 ? '' : ` ${months} 个月`} ${subscription}`,
     hours: (hours, amount) => `${hours}共 ${amount}`,
   },
 

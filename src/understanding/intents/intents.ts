@@ -22,6 +22,8 @@ export interface Evidence {
   readonly models: number;
   /** A setup on other GPUs than the person's own was told: "8 × 2, I have one". */
   readonly recipe: boolean;
+  /** The price of a day, a month, a year is asked for. */
+  readonly asksSum: boolean;
 }
 
 const ORDER: readonly Intent[] = [
@@ -137,7 +139,7 @@ const LASTS = /[能够](?:用|租|撑)(?:多久|几天|几个?小时|多长时�
 
 function explicit(evidence: Evidence): readonly Intent[] {
   const { text, artifact, measured } = evidence;
-  const asked = EXPLICIT.filter(([, cue]) => says(cue, text))
+  const asked = EXPLICIT.filter(([intent, cue]) => says(cue, text) || (intent === 'price' && evidence.asksSum))
     .map(([intent]) => intent)
     .filter((intent) => !choosesByCharge(intent, evidence));
   const compare = compares(evidence);

@@ -127,26 +127,43 @@ function positive(value: number | null | undefined): number | null {
   return value !== null && value !== undefined && value > 0 ? value : null;
 }
 
-const PRICED: readonly (readonly [hours: number, pattern: RegExp])[] = [
+/** Units of time by which machines are paid, in hours; a month has 30 days, a year twelve of those. */
+const TIMES: readonly { readonly hours: number; readonly zh: string; readonly en: string; readonly adverb: string }[] =
   [
-    24,
-    /(?:一|1|每|单)天(?:的)?(?:大概|要|得|下来)?(?:多少|价|费|什么价|花)|(?:cost|price|pay|much)[^,.;?\n]{0,30}(?:a|per|each|one) day/,
-  ],
-  [
-    168,
-    /(?:一|1|每)个?(?:周|星期)(?:的)?(?:大概|要|得|下来)?(?:多少|价|费|什么价|花)|(?:cost|price|pay|much)[^,.;?\n]{0,30}(?:a|per|each|one) week/,
-  ],
-];
+    { hours: 24, zh: '[一1每单](?:天|日)', en: 'day', adverb: 'daily' },
+    { hours: 168, zh: '[一1每]个?(?:周|星期)', en: 'week', adverb: 'weekly' },
+    { hours: 360, zh: '半个月', en: 'half a month', adverb: 'fortnightly' },
+    { hours: 720, zh: '[一1每]个?月', en: 'month', adverb: 'monthly' },
+    { hours: 4320, zh: '半年', en: 'half a year', adverb: 'half-yearly' },
+    { hours: 8640, zh: '[一1每全整]年', en: 'year', adverb: '(?:yearly|annual(?:ly)?)' },
+  ];
+/** No number of something else, and no sum that may be spent. */
+const ASKS_SUM =
+  '(?:(?:的|大概|大约|要|得|下来|会|需要|总共|一共|跑满)*(?:多少(?!步|轮|张|次|个|卡|g|小时|天|显存|内存)|价|什么价|费|花(?![^,;]{0,8}\\d))|(?:的话|的|呢)*\\s*[?呢]*$)';
+
+/** "一年多少钱", "what is that per month", "monthly cost": the time for which a price is asked. */
+const PRICED = TIMES.map(({ hours, zh, en, adverb }) => {
+  const each = `(?:(?:a|per|each|one|every|the|this) (?:whole |full )?)?${en}`;
+  const sources = [
+    `(?<![\\d每第前后上下])(?:${zh})${ASKS_SUM}`,
+    `(?:costs?|price|pay|much|bill|(?:what(?:'s| is| would| will)|how about) (?:that|it|this)(?: be| come to)?)[^,.;?\\n]{0,30}(?<![a-z])${each}(?![a-z])`,
+    `(?<![a-z])${adverb} (?:cost|price|bill|sum|total|fee|charge)`,
+    `^[\\s,.]*(?:(?:and|so|ok|what about|how about|then|for|over)[\\s,]{1,2})*(?:(?:for |over )?(?:per|a|each|one|the whole|a whole) ${en}|${adverb})[\\s?.!]*$`,
+  ];
+  return [hours, new RegExp(sources.join('|'))] as const;
+});
 
 const UNIT_HOURS: readonly (readonly [hours: number, unit: RegExp])[] = [
   [1, /小时|钟头|hour|hr/],
   [24, /天|day/],
   [168, /周|星期|week/],
+  [720, /月|month/],
+  [8640, /年|year/],
 ];
-const UNIT = '(小时|钟头|天|周|星期|hours?|hrs?|days?|weeks?)';
-/** "只租 10 小时", "10 小时多少钱", "how much for 3 days": how long the machine is wanted. */
+const UNIT = '(小时|钟头|天|周|星期|月|年|hours?|hrs?|days?|weeks?|months?|years?)';
+/** "只租 10 小时", "10 小时多少钱", "have it for 3 days": how long the machine is wanted. */
 const RENTED = new RegExp(
-  `(?:租用?|包(?=[\\d ])) ?(?:个|它|一台)? ?(\\d{1,4}) ?个?${UNIT}|(?<![\\d.])(\\d{1,4}) ?个?${UNIT}(?:的|下来|大概|一共|总共|共|要|得){0,2}(?:多少钱|什么价|费用|花多少)|(?:rent(?:ing)?|cost|price|pay|much)[^,.;?\\n]{0,24}? for (\\d{1,4}) ${UNIT}(?![a-z])`,
+  `(?:租用?|(?<!每天?|[一1每]个?(?:天|周|星期|月|年)[^,;\\d]{0,4})(?:要|想|会|得|一共|总共|需要|打算)用|包(?=[\\d ])) ?(?:个|它|一台)? ?(\\d{1,4}) ?个?${UNIT}|(?<![\\d.])(\\d{1,4}) ?个?${UNIT}(?:的|下来|大概|一共|总共|共|要|得){0,2}(?:多少钱|什么价|费用|花多少)|(?:rent(?:ing)?|have|hire|keep|need|use|want|cost|price|pay|much)[^,.;?\\n]{0,24}? for (\\d{1,4}) ${UNIT}(?![a-z])`,
 );
 
 /** Hours for which a machine is wanted; null where none are said. */
@@ -160,9 +177,17 @@ export function rentedHours(text: string): number | null {
   return hours === undefined || Number(count) === 0 ? null : Number(count) * hours;
 }
 
-/** The time that a question about a price is about, beside hour and month; null where none is said. */
-export function pricedHours(text: string): number | null {
-  return rentedHours(text) ?? PRICED.find(([, pattern]) => pattern.test(text))?.[0] ?? null;
+/** "那三个月呢", "for 2 years?": a number of months or years and nothing else. */
+const COUNTED =
+  /^[^\da-z]{0,4}(?:and |what about |how about |for |over ){0,3}(\d{1,2}) ?个?(月|年|months?|years?)(?:的话|呢)*[\s?]*$/;
+
+/** The time that a question about a price is about; null where none is asked. */
+export function askedHours(text: string): number | null {
+  const known = PRICED.find(([, pattern]) => pattern.test(text))?.[0];
+  if (known !== undefined) return known;
+  const [, count = '', unit = ''] = COUNTED.exec(text) ?? [];
+  const hours = UNIT_HOURS.find(([, pattern]) => pattern.test(unit))?.[0] ?? 0;
+  return hours * Number(count) || null;
 }
 
 /** Length of the run, size of the training set, and by when it has to be done. */
