@@ -17,6 +17,11 @@ export function createSlots(limit: number): <T>(work: () => Promise<T>) => Promi
 
 /** Turns of the event loop from the arrival of a message until it is stored and acknowledged. */
 const turnsOfArrival = 2;
+/** Messages between two answers that make a crowd: whoever sends them sends more once they are acknowledged. */
+const crowd = 8;
+/** How long a crowd must keep still. */
+const calmMs = 5;
+
 export interface Turns {
   /** A message is here. */
   arrived(): void;
@@ -32,14 +37,20 @@ export interface Turns {
 export function createTurns(patienceMs = 25): Turns {
   let last = Promise.resolve();
   let arrivals = 0;
+  let arrivalsBefore = 0;
   const quiet = async (): Promise<void> => {
-    const until = performance.now() + patienceMs;
+    const since = performance.now();
+    let lastArrival = since;
     let still = 0;
-    do {
+    for (let now = since; now - since < patienceMs; now = performance.now()) {
+      const crowded = arrivals - arrivalsBefore > crowd;
+      if (still >= turnsOfArrival && (!crowded || now - lastArrival >= calmMs)) break;
       const before = arrivals;
       await new Promise((resolve) => setImmediate(resolve));
       still = arrivals === before ? still + 1 : 0;
-    } while (still < turnsOfArrival && performance.now() < until);
+      if (still === 0) lastArrival = now;
+    }
+    arrivalsBefore = arrivals;
   };
   return {
     arrived() {
