@@ -7,7 +7,7 @@ export type RequiredSlot = 'model' | 'imageHeight' | 'batchSize' | 'budget';
 const HEADS_ON_ANY_BACKBONE: ReadonlySet<string> = new Set([
   'ann', 'apcnet', 'ccnet', 'danet', 'deeplabv3', 'deeplabv3plus', 'dmnet', 'dnlnet', 'emanet', 'encnet', 'fastfcn', 'fcn',
   'fpn', 'gcnet', 'isanet', 'knet', 'linknet', 'manet', 'mask2former', 'maskformer', 'maskrcnn', 'nonlocal', 'ocrnet',
-  'oneformer', 'pan', 'panoptic-fpn', 'pointrend', 'psanet', 'pspnet', 'semantic-fpn', 'unet', 'unet++', 'unetplusplus', 'upernet',
+  'oneformer', 'pan', 'panoptic-fpn', 'pointrend', 'psanet', 'pspnet', 'semantic-fpn', 'unet', 'unetplusplus', 'upernet',
 ]); // biome-ignore format: one list
 /** Networks whose positions are learned for one input size: nothing to ask. */
 const FIXED_INPUT: ReadonlySet<string> = new Set(['sam', 'swin-unet', 'transunet']);
