@@ -58,8 +58,16 @@ export function hoursRange([low, high]: readonly [number, number], locale: Local
   return `${range(low / divisor, high / divisor)} ${locale === 'zh' ? zh : en}`;
 }
 
-/** A length of time with its unit: "10 分钟", "4.5 h". */
+/** Longer times are said in days too: a week. */
+const HOURS_ALONE = 168;
+
+/** A length of time with its unit: "10 分钟", "4.5 h", "864 h (36 days)". */
 export function duration(hours: number, locale: Locale): string {
+  if (hours > HOURS_ALONE) {
+    const days = significant(Math.round(hours / 24));
+    const whole = Math.round(hours);
+    return locale === 'zh' ? `${whole} 小时（${days} 天）` : `${whole} h (${days} days)`;
+  }
   return hours > 0 && hours < 1
     ? `${significant(Math.max(1, Math.round(hours * 60)))} ${locale === 'zh' ? '分钟' : 'min'}`
     : `${significant(hours)} ${locale === 'zh' ? '小时' : 'h'}`;

@@ -24,8 +24,11 @@ function clip(text: string): string {
   return text.length <= MAX_READ ? text : `${text.slice(0, MAX_READ / 2)}\n${text.slice(-MAX_READ / 2)}`;
 }
 
+const MARKUP = /[<&`]/;
+
 /** Mentions, links and entities that chat platforms leave in plain text. */
 function stripMarkup(text: string): string {
+  if (!MARKUP.test(text)) return text;
   return text
     .replace(/<(?:https?:|mailto:|tel:)[^|<>\s]{0,2000}\|([^<>]{0,500})>/g, '$1')
     .replace(/<[@#!][^<>]{1,200}>/g, ' ')
@@ -33,19 +36,41 @@ function stripMarkup(text: string): string {
     .replace(/`+/g, ' ');
 }
 
+const SEPARATE: Readonly<Record<string, string>> = {
+  '²': '^2 ',
+  '³': '^3 ',
+  '，': ', ',
+  '、': ', ',
+  '。': '. ',
+  '；': '; ',
+  '“': '"',
+  '”': '"',
+  '„': '"',
+  '‘': "'",
+  '’': "'",
+  '–': '-',
+  '—': '-',
+  '‐': '-',
+  '‑': '-',
+  '‒': '-',
+  '−': '-',
+  '…': '... ',
+  İ: 'i',
+  ı: 'i',
+};
+const GLUED = new RegExp(`[${Object.keys(SEPARATE).join('')}]`, 'g');
+
 /** NFKC would glue these to their neighbours (512² → 5122, 4，512 → 4,512). */
 function separate(text: string): string {
-  return text
-    .replace(/²/g, '^2 ')
-    .replace(/³/g, '^3 ')
-    .replace(/[，、]/g, ', ')
-    .replace(/[。]/g, '. ')
-    .replace(/；/g, '; ')
-    .replace(/[“”„]/g, '"')
-    .replace(/[‘’]/g, "'")
-    .replace(/[–—‐‑‒−]/g, '-')
-    .replace(/…/g, '... ')
-    .replace(/[İı]/g, 'i');
+  return text.replace(GLUED, (sign) => SEPARATE[sign] ?? sign);
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII
+const PLAIN = /^[\x00-\x7f]*$/;
+
+/** One form for signs that look alike. */
+function foldSigns(text: string): string {
+  return PLAIN.test(text) ? text : separate(text).normalize('NFKC');
 }
 
 /** Invisible characters, controls, and the filler that marks what was already read. */
@@ -54,12 +79,19 @@ const INVISIBLE =
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
+/** A single space stays as it is, so it is not matched: it is what most texts are full of. */
+const WIDE_GAP = /[\t\u00a0\u1680\u3000][ \t\u00a0\u1680\u3000]*| [ \t\u00a0\u1680\u3000]+/g;
+
+/** 512*1024, 8*A100. */
+function unifyStars(text: string): string {
+  if (!text.includes('*')) return text;
+  return text.replace(/(\d) ?\* ?(?=[\da-z])/gi, '$1x').replace(/([a-z]) ?\* ?(?=\d{1,3}(?!\d))/gi, '$1 x');
+}
+
 /** One spelling of "times": 512×1024, 512 ✘ 1024, 512*1024, 512乘1024, 1024 by 1024, 8*A100. */
 function unifyTimes(text: string): string {
-  return text
-    .replace(/[×✕✖✗✘╳⨯⨉]/g, 'x')
-    .replace(/(\d) ?\* ?(?=[\da-z])/gi, '$1x')
-    .replace(/([a-z]) ?\* ?(?=\d{1,3}(?!\d))/gi, '$1 x')
+  const crossed = text.replace(/[×✕✖✗✘╳⨯⨉]/g, 'x');
+  return unifyStars(crossed)
     .replace(/(\d) ?(?:乘以?|by) ?(?=\d)/gi, '$1x')
     .replace(/(\d) ?[xX] ?(?=\d)/g, '$1x')
     .replace(/\*/g, ' ')
@@ -86,12 +118,12 @@ function inlinePairs(text: string): string {
 
 /** Brings a message into the one form that every rule reads. Linear in its length. */
 export function normalize(message: string): Normalized {
-  const clean = separate(stripMarkup(clip(message).toWellFormed())).normalize('NFKC');
+  const clean = foldSigns(stripMarkup(clip(message).toWellFormed()));
   const visible = clip(clean)
     .replace(/\r\n?|[\u2028\u2029]/g, '\n')
     .replace(INVISIBLE, '')
     .replace(CONTROLS, ' ')
-    .replace(/[ \t\u00a0\u1680\u3000]+/g, ' ')
+    .replace(WIDE_GAP, ' ')
     // blank lines say nothing, and rules that look past white space would walk thousands of them again and again
     .replace(/\n ?(?:\n ?)+/g, '\n');
   const cased = englishToDigits(

@@ -20,16 +20,16 @@ interface Token extends Span {
 
 /** Runs of letters and of digits; the times sign of "8xv100" stands apart from the name. */
 function tokenize(text: string): readonly Token[] {
-  return matchesOf(TOKENS, text).flatMap((match): readonly Token[] => {
+  const tokens: Token[] = [];
+  for (const match of matchesOf(TOKENS, text)) {
+    const [run] = match;
     const start = match.index;
-    const end = start + match[0].length;
-    const timesName = match[0].length > 1 && match[0].startsWith('x') && /\d/.test(text[start - 1] ?? '');
-    if (!timesName) return [{ text: match[0], start, end }];
-    return [
-      { text: 'x', start, end: start + 1 },
-      { text: match[0].slice(1), start: start + 1, end },
-    ];
-  });
+    const end = start + run.length;
+    const timesName = run.length > 1 && run.startsWith('x') && /\d/.test(text[start - 1] ?? '');
+    if (!timesName) tokens.push({ text: run, start, end });
+    else tokens.push({ text: 'x', start, end: start + 1 }, { text: run.slice(1), start: start + 1, end });
+  }
+  return tokens;
 }
 
 /** "a 10 GB card" is no A10: a short letter and its digits, or digits and one letter, stand together. */
@@ -76,7 +76,7 @@ export function indexNames<T>(entries: readonly (readonly [name: string, value: 
         const token = tokens[at];
         const found =
           token !== undefined &&
-          (firsts.has(token.text) || firsts.has(token.text.replace(/s$/, ''))) &&
+          (firsts.has(token.text) || (token.text.endsWith('s') && firsts.has(token.text.slice(0, -1)))) &&
           startsWord(text, token)
             ? longest(text, tokens, at)
             : null;

@@ -219,7 +219,8 @@ describe('the time that a machine is wanted', () => {
     ['zh', 'segformer b2 512 batch 8，租 3 天多少钱', /：72 小时共 ¥726/],
     ['en', 'segformer b2 512 batch 8, how much for 10 hours?', /: 10 h cost ¥100\.9/],
     ['zh', 'A10 租 2 天多少钱', /48 小时共 ¥457/],
-    ['zh', '三万块能用多久 A100 80G', /¥30,000 能用 864 小时/],
+    ['zh', '三万块能用多久 A100 80G', /¥30,000 能用 864 小时（36 天）/],
+    ['zh', 'segformer b2 512 batch 8，三万块能用多久', /¥30,000（总共）内，够用 2972 小时（124 天）/],
     ['en', 'how long would $300 last on an A10?', /\$300 buys 223 h/],
   ] as const)('%s: %s', (locale, text, cost) => {
     expect(talk(locale, text).reply).toMatch(cost);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { normalize } from '../../src/understanding/normalize.ts';
 import { startReading } from '../../src/understanding/reading.ts';
-import { type BudgetContext, readBudget, readBudgetChanges } from '../../src/understanding/slots/budget.ts';
+import { readBudget, readBudgetChanges } from '../../src/understanding/slots/budget.ts';
+import type { BudgetContext } from '../../src/understanding/slots/budget-words.ts';
 import type { Budget } from '../../src/understanding/understanding.ts';
 
 const FRESH: BudgetContext = { held: undefined, asked: false };
@@ -86,6 +87,25 @@ test.each([
   ['跑 10 小时，预算 300 块', cny(300)],
 ])('a sum for rented hours is held as an hour’s: %s', (text, want) => expect(read(text)).toEqual(want));
 
+test.each([
+  ['租 3 个月，总共 18000', cny(6000, 'month')],
+  ['要用 2 个月，预算 9000', cny(4500, 'month')],
+  ["we'd have it for 10 weeks, total 20000", cny(8571.43, 'month')],
+  ['need it for 6 months, budget $3000', usd(500, 'month')],
+  ['每天用 8 小时，预算 3000', cny(3000)],
+])('a sum for rented months is held as a month’s: %s', (text, want) => expect(read(text)).toEqual(want));
+
+test.each([
+  ['三万块能用多久', cny(30_000, 'total')],
+  ['3 万够用几天', cny(30_000, 'total')],
+  ['how long would $300 last', usd(300, 'total')],
+  ['今年经费还剩 2 万', cny(20_000, 'total')],
+  ['经费只剩 500 块', cny(500, 'total')],
+  ['i have $500 left', usd(500, 'total')],
+  ['unet 512 能用多久', null],
+  ['今年想训 unet 512', null],
+])('a sum that is to last is a total: %s', (text, want) => expect(read(text)).toEqual(want));
+
 describe('a sum for a week', () => {
   test.each([
     ['700 元/周', cny(3000, 'month')],
@@ -94,6 +114,8 @@ describe('a sum for a week', () => {
     ['500 到 700 元一周', cny(3000, 'month')],
     ['$70 per week', usd(300, 'month')],
     ['weekly budget 70 usd', usd(300, 'month')],
+    ['unet 512 batch 8, 700 per week', cny(3000, 'month')],
+    ['700 a week', cny(3000, 'month')],
     ['预算 700 跑一周', cny(700)],
     ['训一周 预算 700', cny(700)],
     ['预算 700，一周跑完', cny(700)],

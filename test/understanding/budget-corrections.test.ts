@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { normalize } from '../../src/understanding/normalize.ts';
 import { startReading } from '../../src/understanding/reading.ts';
-import { type BudgetContext, readBudget, sumBelowNothing } from '../../src/understanding/slots/budget.ts';
+import { readBudget, sumBelowNothing } from '../../src/understanding/slots/budget.ts';
+import type { BudgetContext } from '../../src/understanding/slots/budget-words.ts';
 
 const FRESH: BudgetContext = { held: undefined, asked: false };
 const read = (text: string, context: BudgetContext = FRESH) => readBudget(startReading(normalize(text)), context);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { normalize } from '../../src/understanding/normalize.ts';
 import { startReading } from '../../src/understanding/reading.ts';
-import { type BudgetContext, readBudget } from '../../src/understanding/slots/budget.ts';
+import { readBudget } from '../../src/understanding/slots/budget.ts';
+import type { BudgetContext } from '../../src/understanding/slots/budget-words.ts';
 import type { Budget } from '../../src/understanding/understanding.ts';
 
 const FRESH: BudgetContext = { held: undefined, asked: false };

@@ -134,12 +134,13 @@ function choosesByCharge(intent: Intent, { said, text }: Evidence): boolean {
 const NEEDS_MEMORY =
   /显存|内存|memory|vram|\d ?gi?b?(?![a-z])|多少 ?g|多大的?(?:显|卡|机)|什么卡|哪[种款个]|which|what (?:gpu|card)|need|推荐|租/;
 
-/** "能用多久": how far a sum goes, not whether something runs. */
-const LASTS = /[能够](?:用|租|撑)(?:多久|几天|几个?小时|多长时间|多少(?:个)?小时)/;
-
 function explicit(evidence: Evidence): readonly Intent[] {
   const { text, artifact, measured } = evidence;
-  const asked = EXPLICIT.filter(([intent, cue]) => says(cue, text) || (intent === 'price' && evidence.asksSum))
+  // how far a sum goes is no question whether something runs
+  const lasts = says('lasts', text);
+  const asked = EXPLICIT.filter(
+    ([intent, cue]) => says(cue, text) || (intent === 'price' && (lasts || evidence.asksSum)),
+  )
     .map(([intent]) => intent)
     .filter((intent) => !choosesByCharge(intent, evidence));
   const compare = compares(evidence);
@@ -150,7 +151,7 @@ function explicit(evidence: Evidence): readonly Intent[] {
       !(intent === 'size' && softly) &&
       !(intent === 'size' && compare) &&
       !(intent === 'fits' && compare && evidence.models > 1) &&
-      !((maximum || LASTS.test(text)) && intent === 'fits'),
+      !((maximum || lasts) && intent === 'fits'),
   );
   return [
     ...kept,

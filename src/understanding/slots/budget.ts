@@ -1,24 +1,14 @@
-import { type Cue, words } from '../lexicon/lexicon.ts';
+import { words } from '../lexicon/lexicon.ts';
 import { after, before, clauseOf, erase, FILLER, type Found, find, outermost, type Reading } from '../reading.ts';
 import type { Budget, SlotChange } from '../understanding.ts';
+import { readCorrection, readPeriod } from './budget-corrections.ts';
+import { ADVERB, type BudgetContext, EACH, RUN_NEAR, UNIT } from './budget-words.ts';
 import { rentedHours } from './schedule.ts';
 
 const CURRENCY_BEFORE = /(¥|rmb|cny|人民币) ?$|(\$|usd|us\$|美元) ?$/;
 const CURRENCY_AFTER = new RegExp(
   `^ ?(?:(${words('cny')}|块钱?(?= ?(?:$|[/,.;!?\\n)每一1以之内左上封够人行吧呢的就预]|per|an? |h|月|天|小时|钟|max|budget)))|(${words('usd')}))`,
 );
-const UNIT: readonly { readonly period: 'hour' | 'day' | 'month'; readonly cue: Cue }[] = [
-  { period: 'hour', cue: 'hour' },
-  { period: 'day', cue: 'day' },
-  { period: 'month', cue: 'month' },
-];
-const ADVERB: readonly { readonly period: 'hour' | 'day' | 'month'; readonly cue: Cue }[] = [
-  { period: 'hour', cue: 'hourly' },
-  { period: 'day', cue: 'daily' },
-  { period: 'month', cue: 'monthly' },
-];
-const EACH = '(?:\\/|每|一|1|per|an?|each|a single)';
-
 const PERIOD_AFTER = UNIT.map(({ period, cue }) => ({
   period,
   pattern: new RegExp(
@@ -35,7 +25,8 @@ const ADVERB_AFTER = ADVERB.map(({ period, cue }) => ({
   period,
   pattern: new RegExp(`^ ?(?:,|的)? ?${words(cue)}`),
 }));
-const RUN_NEAR = new RegExp(words('perRun'));
+/** "三万块能用多久": a sum for as long as it lasts. */
+const LASTS = new RegExp(words('lasts'));
 const BUDGET_BEFORE = new RegExp(
   `${words('budget')}(?:[^\\d,;!?\\n]{0,8}|[^\\d;!?\\n]{0,3}|[^\\d,;!?\\n]{0,8}, ?(?:应该|其实|实际|正确的?|改|it )?(?:是|为|成|should be|is|was) ?|[^\\d,;!?\\n]{0,4}(?:改|换|调|错|变)[^\\d,;!?\\n]{0,6}, ?)$`,
 );
@@ -58,11 +49,6 @@ const BELOW_NOTHING = /(?<=^|[\s:=,;])(?<!\d\s{1,2})-[¥$]?$/;
 /** The k of "10 kuai" and the w of "10 weeks" are no thousands; "rmb30" begins with its currency; "€"-style "$2,5" is 2.5. */
 const AMOUNT =
   /(?:(?<![\d.a-z_])|(?<=(?<![a-z])(?:rmb|cny|usd)))(\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?|(?<=[¥$] ?)\d{1,4},\d{1,2}(?![\d,])|\d{1,9}(?:\.\d{1,4})?)(?: ?(k|w)(?![a-z])| ?(k|w)(?=rmb|cny|usd|yuan|dollar))?(?![a-z\d]*[a-z]\d)/g;
-
-export interface BudgetContext {
-  readonly held: Budget | undefined;
-  readonly asked: boolean;
-}
 
 interface Signs {
   readonly currency: 'CNY' | 'USD' | null;
@@ -114,13 +100,15 @@ function signsOf(reading: Reading, found: Found): Signs {
   const keyword = BUDGET_BEFORE.test(bareLead) || BUDGET_AFTER.test(tail);
   const limit = LIMIT_AFTER.test(tail.replace(CURRENCY_AFTER, ''));
   const run =
-    RUN_NEAR.test(clauseOf(reading.text, found).replace(OTHER_TOTAL, '')) || RUN_NEAR.test(nextClause(reading, found));
+    RUN_NEAR.test(clauseOf(reading.text, found).replace(OTHER_TOTAL, '')) ||
+    RUN_NEAR.test(nextClause(reading, found)) ||
+    LASTS.test(reading.text);
   return {
     currency,
     period: behind ?? ahead ?? (run ? 'total' : null),
     keyword,
     limit,
-    periodAt: behind !== undefined || ahead !== undefined,
+    periodAt: behind !== undefined || ahead !== undefined || LONG.test(afterMoney),
   };
 }
 
@@ -147,9 +135,26 @@ function isMoney(reading: Reading, found: Found, signs: Signs, context: BudgetCo
     const lead = before(reading.rest, found.start, 24);
     return !OTHER_LIMIT.test(lead) || MONEY_WORD.test(lead);
   }
-  if (signs.periodAt) return true;
+  if (signs.periodAt || isTotalOfTime(reading, found) || isSpentOver(reading, found)) return true;
   return context.asked && (signs.limit || signs.period !== null);
 }
+
+/** "have it for 10 weeks, total 20000": beside the time that a machine is wanted, a total is money. */
+function isTotalOfTime(reading: Reading, { start, end }: Found): boolean {
+  const total = TOTAL_BEFORE.test(before(reading.rest, start)) || TOTAL_AFTER.test(after(reading.rest, end));
+  return total && rentedHours(reading.text) !== null;
+}
+
+/** "3 万够用几天": what is asked to last is money, as far as it is no picture's side. */
+function isSpentOver({ rest }: Reading, found: Found): boolean {
+  return amountOf(found) >= LEAST_THAT_LASTS && LASTS_BEHIND.test(after(rest, found.end, 20));
+}
+
+const LEAST_THAT_LASTS = 1000;
+const LASTS_BEHIND = new RegExp(`^[^\\d,;]{0,4}${words('lasts')}`);
+
+const TOTAL_BEFORE = /(?:total|总共|一共|总计|合计|共)[^\d,;]{0,6}$/;
+const TOTAL_AFTER = /^ ?(?:in total|total|altogether|all[- ]in|overall)(?![a-z])/;
 
 /** A sum of money with nothing else to it: an offer ("我有 500 块"), unless a price is quoted. */
 function isPlainSum(reading: Reading, found: Found): boolean {
@@ -169,7 +174,10 @@ const WEEKLY = new RegExp(`^ ?(?:${EACH} ?${WEEK}|weekly)`);
 /** "训一周 预算 800" is a week's run, not a week's sum. */
 const WEEKLY_BEFORE = /(?:每(?:周|个?星期)|weekly|(?:per|each|every) week)[^\d,;!?]{0,10}$/;
 const WEEKS_PER_MONTH = 30 / 7;
+const HOURS_PER_MONTH = 720;
 const YEARLY = new RegExp(`^[^\\d,;]{0,3}${EACH} ?${words('year')}`);
+/** "800 per week": a sum although no currency is said. */
+const LONG = new RegExp(`^ ?(?:${EACH} ?(?:${WEEK}|${words('year')})|weekly(?![a-z])|yearly(?![a-z]))`);
 /** "一年预算3万", "2027年的经费 10 万", "annual budget of $20k" */
 const YEARLY_BEFORE =
   /(?:(?:[每一1全整今明本这]|20\d\d ?)年|年(?=度|预算|经费)|annual|yearly|(?:per|a|each|every|this) year)[^\d,;!?剩]{0,14}$/;
@@ -186,68 +194,13 @@ function toBudget(reading: Reading, found: Found, signs: Signs, held: Budget | u
   )
     return { amount: Math.round(amount * WEEKS_PER_MONTH * 100) / 100, currency, period: 'month' };
   const rented = rentedHours(reading.text);
-  if (rented !== null && (signs.period ?? 'total') === 'total')
-    return { amount: Math.round((amount / rented) * 100) / 100, currency, period: 'hour' };
+  if (rented !== null && (signs.period ?? 'total') === 'total') {
+    // who rents for months may subscribe
+    const [unit, period] = rented < HOURS_PER_MONTH ? ([1, 'hour'] as const) : ([HOURS_PER_MONTH, 'month'] as const);
+    return { amount: Math.round((amount / rented) * unit * 100) / 100, currency, period };
+  }
   const period = signs.period ?? held?.period;
   return period === undefined ? { amount, currency } : { amount, currency, period };
-}
-
-const PERIOD_ALONE = UNIT.map(({ period, cue }, index) => ({
-  period,
-  pattern: new RegExp(
-    `^[^\\d]{0,6}(?:(?:${EACH}|按) ?${words(cue)}|${words(ADVERB[index]?.cue ?? 'hourly')})[^\\d]{0,8}$`,
-  ),
-}));
-const RUN_ALONE = new RegExp(`^[^\\d]{0,6}${words('perRun')}[^\\d]{0,8}$`);
-
-/** "每小时" after "预算 25": the period alone. */
-function readPeriod(reading: Reading, { held, asked }: BudgetContext): Budget | null {
-  if (held === undefined || (held.period !== undefined && !asked) || reading.text.length > 24) return null;
-  const period =
-    PERIOD_ALONE.find(({ pattern }) => pattern.test(reading.text))?.period ??
-    (RUN_ALONE.test(reading.text) ? 'total' : undefined);
-  return period === undefined ? null : { ...held, period };
-}
-
-/** Longer messages speak of more than the budget. */
-const CORRECTION = 40;
-/** So short a message names nothing but the currency. */
-const ALONE = 8;
-const REFUSED = /(?:不是|而不是|并非|not|instead of|rather than)\s?(?:in\s)?(?:an? |the )?$/;
-const SETS_RIGHT = /不对|错|应该|其实|说的是|指的?是|改[成为]|actually|wait|sorry|mean|oops|correction|预算|budget/;
-const ASKS = /多少|几|呢|吗|how|what|\?/;
-const CURRENCIES = [
-  { currency: 'CNY', pattern: new RegExp(`(?<![美欧日港韩])${words('cny')}`) },
-  { currency: 'USD', pattern: new RegExp(words('usd')) },
-] as const;
-const PERIODS = [
-  ...UNIT.map(({ period, cue }, index) => ({
-    period,
-    pattern: new RegExp(`${EACH} ?${words(cue)}|${words(ADVERB[index]?.cue ?? 'hourly')}`),
-  })),
-  { period: 'total', pattern: RUN_NEAR },
-] as const;
-
-/** Of the things that a text names, the one that it does not refuse; undefined where that leaves it open. */
-function meant<T extends { readonly pattern: RegExp }>(text: string, things: readonly T[]): T | undefined {
-  const named = things.flatMap((thing) => {
-    const at = text.search(thing.pattern);
-    return at < 0 || REFUSED.test(before(text, at, 14)) ? [] : [thing];
-  });
-  return named.length === 1 ? named[0] : undefined;
-}
-
-/** "the budget was dollars", "不是每月，是整个项目": the held sum in another currency or for another time. */
-function readCorrection(text: string, held: Budget | undefined): Budget | null {
-  const refuses = /不是|并非|(?<![a-z])not |instead of|rather than/.test(text);
-  if (held === undefined || text.length > CORRECTION || ASKS.test(text)) return null;
-  if (/\d/.test(text.replace(String(held.amount), ''))) return null;
-  const currency = meant(text, CURRENCIES)?.currency;
-  const period = meant(text, PERIODS)?.period;
-  if (currency === undefined && period === undefined) return null;
-  const aboutIt = text.includes(String(held.amount)) || (period === undefined && text.trim().length <= ALONE);
-  if (!refuses && !aboutIt && !SETS_RIGHT.test(text)) return null;
-  return { ...held, ...(currency === undefined ? {} : { currency }), ...(period === undefined ? {} : { period }) };
 }
 
 /** What can be spent: amount, currency (CNY where none is said), period where one is said. */

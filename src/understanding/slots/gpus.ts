@@ -186,12 +186,13 @@ const CLAUSES = /[,;!?()\n]|\.(?=\s|$)/;
 
 /** "官方 8 卡 bs 2": the number of cards in the clause that tells what others do, where no card is named. */
 export function plainCountOfOthers({ text }: Reading, batch: number | undefined): number | undefined {
+  if (batch === undefined) return undefined;
   const theirs = text
     .split(CLAUSES)
     .find((clause) => OTHERS.test(clause) && !OWN.test(clause) && COUNT_SAID.test(clause));
-  const count = Number(COUNT_SAID.exec(theirs ?? '')?.[1]);
-  const inClause = batch !== undefined && new RegExp(`(?<!\\d)${batch}(?!\\d)`).test(theirs ?? '');
-  return count > 1 && inClause ? count : undefined;
+  if (theirs === undefined) return undefined;
+  const count = Number(COUNT_SAID.exec(theirs)?.[1]);
+  return count > 1 && new RegExp(`(?<!\\d)${batch}(?!\\d)`).test(theirs) ? count : undefined;
 }
 
 /** More cards than any message is about: a pasted list repeats itself, and the question stands behind it. */

@@ -69,6 +69,7 @@ export const money = {
     'for everything',
     "until (?:it'?s )?done",
   ],
+  leftOver: ['left(?: over)?', 'remaining', 'remains'],
   spot: ['spot', 'preemptible', 'pre-emptible', 'interruptible'],
   postPaid: ['pay[- ]as[- ]you[- ]go', 'on[- ]demand', 'payg', 'by the hour'],
   prePaid: ['subscription', 'reserved', 'prepaid', 'monthly (?:plan|subscription|contract|rate)', 'by the month'],

@@ -88,8 +88,6 @@ export const questions = {
     'head to head',
   ],
   price: [
-    'how long (?:would|will|does|do|can) [^,.;?]{1,16} last',
-    'how (?:long|many hours) (?:would|will|does|do|can) [^,.;?]{1,20} (?:buy|pay for|get me)',
     'how much (?:is|are|does|do|would|will|for|per|money|an hour|a month|in total|altogether|overall)',
     '(?:price|prices|pricing|cost|costs|costing)',
     'expensive',
@@ -103,6 +101,10 @@ export const questions = {
     'how pricey',
     'bill',
     "what(?:'s| is) the (?:rate|damage|price|cost)",
+  ],
+  lasts: [
+    'how (?:long|many (?:hours|days|weeks|months)) (?:would|will|does|do|can) [^,.;?]{1,24} last',
+    'how (?:long|many (?:hours|days|weeks|months)) (?:would|will|does|do|can) [^,.;?]{1,20} (?:buy|pay for|get me)',
   ],
   whatIf: [
     'what if',
