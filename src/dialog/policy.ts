@@ -6,9 +6,6 @@ import { isFilled, pricedGpus, requiredSlots } from './slots.ts';
 /** Workloads that the estimator has no networks for: no figure is given, whatever else was said. */
 const NOT_ESTIMATED: ReadonlySet<string> = new Set(['inference', 'llm', '3d', 'detection']);
 
-/** Asides that leave a pending question as it is. */
-const ASIDES: ReadonlySet<Intent> = new Set(['help', 'greeting', 'unknown']);
-
 /** One turn: what is known afterwards and what to do about it. */
 export function takeTurn(before: DialogState, understanding: Understanding): Turn {
   const reduced = reduceDialog(before, understanding);
@@ -47,7 +44,7 @@ function answerOrAsk(before: DialogState, state: DialogState, understanding: Und
   if (answersWithoutWorkload(intent, state, understanding)) return { kind: 'Answer', intent };
   const { choice } = state;
   if (choice !== undefined) {
-    const again = before.choice === choice && before.asked === choice.slot;
+    const again = before.asked === choice.slot;
     return { kind: 'ConfirmSlot', ambiguity: choice, attempt: again ? before.attempts + 1 : 1 };
   }
   const slot = nextMissing(before, state, intent);
@@ -142,7 +139,7 @@ function afterAction(
     case 'Answer':
       return afterAnswer(before, state, { intent: action.intent, understanding });
     default:
-      return ASIDES.has(understanding.intent) ? { ...state, asked: before.asked, attempts: before.attempts } : state;
+      return state;
   }
 }
 
@@ -158,9 +155,9 @@ function afterAnswer(
   }
   const claim = isOnlyBelief(understanding);
   const aside = claim || (intent === 'price' && pricedGpus(state.slots).length > 0);
-  const open = state.choice !== undefined || (before.asked !== null && !isFilled(state.slots, before.asked));
-  if (aside && before.asked !== null && open) {
-    return { ...state, asked: before.asked, attempts: before.attempts };
+  const { asked, attempts } = before;
+  if (aside && asked !== null && (state.choice !== undefined || !isFilled(state.slots, asked))) {
+    return { ...state, asked, attempts };
   }
   const next = claim && !before.answered ? nextMissing(before, state, 'size') : null;
   if (next !== null) return { ...state, asked: next, attempts: 1 };

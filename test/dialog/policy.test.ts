@@ -1,30 +1,18 @@
 import { describe, expect, test } from 'vitest';
 
-import type { DialogState } from '../../src/dialog/dialog-state.ts';
-import { takeTurn } from '../../src/dialog/policy.ts';
-import { initialState } from '../../src/dialog/reduce.ts';
-import type { Understanding } from '../../src/understanding/understanding.ts';
-import { heard } from './heard.ts';
+import type { Ambiguity, Understanding } from '../../src/understanding/understanding.ts';
+import { talk } from './heard.ts';
 
 const model = { model: 'unet' };
 const size = { imageHeight: 512, imageWidth: 512 };
 const batch = { batchSize: 8 };
 const budget = { budget: { amount: 10, currency: 'CNY', period: 'hour' } } as const;
 const full = { ...model, ...size, ...batch, ...budget };
-
-/** The states and actions of a conversation of understood messages. */
-function talk(...messages: readonly Partial<Understanding>[]) {
-  const turns = [];
-  let state: DialogState = initialState('en');
-  for (const message of messages) {
-    const turn = takeTurn(state, heard(message));
-    turns.push(turn);
-    state = turn.state;
-  }
-  const last = turns.at(-1);
-  if (last === undefined) throw new Error('nothing was said');
-  return { turns, last, asked: turns.map((turn) => turn.state.asked), action: last.action };
-}
+const ambiguity: Ambiguity = {
+  slot: 'model',
+  typed: 'b5',
+  candidates: [{ label: 'SegFormer B5', say: 'segformer b5' }],
+};
 
 describe('slot filling', () => {
   test('asks one missing slot at a time, in order, and then answers', () => {
@@ -172,11 +160,6 @@ describe('asides', () => {
   });
 
   test('a close call is asked, not guessed', () => {
-    const ambiguity = {
-      slot: 'model',
-      typed: 'b5',
-      candidates: [{ label: 'SegFormer B5', say: 'segformer b5' }],
-    } as const;
     const { action, last } = talk({ ambiguities: [ambiguity] });
     expect(action).toEqual({ kind: 'ConfirmSlot', ambiguity, attempt: 1 });
     expect(last.state.asked).toBe('model');
