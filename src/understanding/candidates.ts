@@ -1,4 +1,4 @@
-import { says, words } from './lexicon/lexicon.ts';
+import { words } from './lexicon/lexicon.ts';
 import { after, before, clauseOf, type Reading, type Span } from './reading.ts';
 
 /** A value that one place of the message gives for a slot. */
@@ -17,6 +17,8 @@ const DENIED_NEXT =
   /^ ?(?:就|都)?先?(?:不管|别管|不看|不跑|不用|不要|算|放一?放|放着)了|^s?\s*\?\s*(?:no(?:pe)?|nah|i meant?|sorry|wait|rather|不(?:是|用)?|否|我(?:是说|的意思)|哦)(?![a-z])/;
 /** Lower than any rank lifts. */
 const DENIED = -20;
+const OTHERS = new RegExp(words('others'));
+const OWN = new RegExp(words('have'));
 const WORKS = new RegExp(`^\\s*(?:的)?\\s*${words('works')}`);
 
 /** "不要 V100", "除了上海", "UNETR? no": a value that is named to be left out. */
@@ -30,7 +32,7 @@ function standing(reading: Reading, span: Span): number {
   const lead = before(reading.text, span.start);
   if (isDenied(reading, span)) return DENIED;
   const clause = clauseOf(reading.text, span);
-  const others = says('others', clause) && !says('have', clause) ? -3 : 0;
+  const others = OTHERS.test(clause) && !OWN.test(clause) ? -3 : 0;
   const works = WORKS.test(after(reading.text, span.end)) ? -1.5 : 0;
   const wanted = WANTED_NEXT.test(lead) ? 2.5 : WANTED.test(lead) ? 1 : 0;
   return others + works + wanted;
@@ -38,11 +40,11 @@ function standing(reading: Reading, span: Span): number {
 
 /** Without what others use, where the message also says what the person has: "官方 8×A100，我只有 V100". */
 export function ownOnly<T>(reading: Reading, candidates: readonly Candidate<T>[]): readonly Candidate<T>[] {
-  const own = candidates.filter((candidate) => {
+  if (!OWN.test(reading.text)) return candidates;
+  return candidates.filter((candidate) => {
     const clause = clauseOf(reading.text, candidate);
-    return says('have', clause) || !says('others', clause);
+    return OWN.test(clause) || !OTHERS.test(clause);
   });
-  return says('have', reading.text) ? own : candidates;
 }
 
 /** The value a careful reader would hold: best standing, the last one among equals; null where all are denied. */
