@@ -20,22 +20,23 @@ import type { Workload } from './workload.ts';
 export function estimate(w: Workload, assumed: readonly string[] = []): Estimate {
   const largest = w.multiScale === null ? w : atScale(w, w.multiScale[1]);
   const facts = factsOf(largest);
+  const { tape, replayed } = facts;
   const bytes = new LazyBytes(countBytes(facts, w), w);
   const holders = lazy(() => holdersOf(largest, { bytes, facts }));
   return {
     workload: w,
     model: w.model,
     assumed,
-    parameters: facts.parameterCount,
-    trainableParameters: facts.trainableCount,
-    forwardMacs: facts.macs,
+    parameters: tape.parameterCount,
+    trainableParameters: tape.trainableCount,
+    forwardMacs: tape.macs,
     bytes,
-    peak: peakOf(facts, facts, bytes),
+    peak: peakOf(replayed, facts.peakModules, bytes),
     get holders() {
       return holders();
     },
     uncertainty: uncertaintyOf(w, bytes.allocatedPeak),
-    work: workProfile(facts.work, facts.gradientBytes, { bytes, images: w.batchSize }),
+    work: workProfile(tape.work, replayed.gradientBytes, { bytes, images: w.batchSize }),
   };
 }
 
@@ -49,15 +50,16 @@ function lazy<T>(compute: () => T): () => T {
 
 type Counted = Omit<EstimateBytes, 'reserved' | 'device' | 'validationPeak'>;
 
-function countBytes(facts: IterationFacts, w: Workload): Counted {
-  const { parameterBytes, bufferBytes, inputBytes, targetBytes, gradientBytes: gradients, trained } = facts;
+function countBytes({ tape, replayed }: IterationFacts, w: Workload): Counted {
+  const { parameterBytes, bufferBytes, inputBytes, targetBytes, trained } = tape;
+  const { forward, backward, gradientBytes: gradients } = replayed;
   const base = parameterBytes + bufferBytes + inputBytes + targetBytes;
   const optimizerState = optimizerBytes(trained, w);
   const ddpBuckets = w.gpus > 1 ? gradients : 0;
-  const peakStep = gradients + optimizerState + stepBytes(trained, w) + facts.remaining;
+  const peakStep = gradients + optimizerState + stepBytes(trained, w) + replayed.remaining;
   const resident = ddpBuckets + (hasResidentGradients(w) ? gradients : 0);
-  const pure = Math.max(facts.forward.bytes, facts.backward.bytes);
-  const withKernels = Math.max(facts.forward.withKernels, facts.backward.withKernels);
+  const pure = Math.max(forward.bytes, backward.bytes);
+  const withKernels = Math.max(forward.withKernels, backward.withKernels);
   return {
     parameters: parameterBytes,
     buffers: bufferBytes,
@@ -67,9 +69,9 @@ function countBytes(facts: IterationFacts, w: Workload): Counted {
     optimizerState,
     ddpBuckets,
     base,
-    saved: facts.saved,
-    peakForward: facts.forward.bytes,
-    peakBackward: facts.backward.bytes,
+    saved: replayed.saved,
+    peakForward: forward.bytes,
+    peakBackward: backward.bytes,
     peakStep,
     workspace: Math.max(0, withKernels - pure),
     allocatedPeak: Math.max(base + optimizerState + resident + withKernels, base + ddpBuckets + peakStep),
@@ -161,7 +163,7 @@ function holdersOf(
   { bytes, facts }: { readonly bytes: EstimateBytes; readonly facts: IterationFacts },
 ): Estimate['holders'] {
   const { t, loss } = iterationOf(w);
-  return holdersAtPeak({ t, loss, replayed: facts, bytes, options: replayOptions(w) });
+  return holdersAtPeak({ t, loss, replayed: facts.replayed, bytes, options: replayOptions(w) });
 }
 
 /** Absolute peak of a no-gradient pass: logits resized to the image, softmax, argmax. All weights are there, those of auxiliary heads too. */

@@ -5,18 +5,19 @@ import type { Tape } from './tape/tape.ts';
 
 type Peaks = Pick<Replay, 'forward' | 'backward'>;
 
-/** What names a module by its index. */
-interface Scoped {
-  readonly scopes: Readonly<Record<number, { readonly path: string } | undefined>>;
+/** Paths of the modules in which the peaks of the two passes lie. */
+export interface PeakModules {
+  readonly forward: string;
+  readonly backward: string;
 }
 
 /** Which phase makes the allocated peak, and the operation in it. */
-export function peakOf(t: Scoped, replayed: Peaks, bytes: EstimateBytes): Estimate['peak'] {
+export function peakOf(replayed: Peaks, modules: PeakModules, bytes: EstimateBytes): Estimate['peak'] {
   const phase = peakPhase(replayed, bytes);
   if (phase === 'step') return { phase, operation: 'optimizer step', module: '' };
   const peak = replayed[phase];
   const operation = phase === 'backward' ? `${peak.operation} backward` : peak.operation;
-  return { phase, operation, module: t.scopes[peak.scope]?.path ?? '' };
+  return { phase, operation, module: modules[phase] };
 }
 
 function peakPhase(replayed: Peaks, bytes: EstimateBytes): Phase {

@@ -1,3 +1,4 @@
+import type { PeakModules } from './explain.ts';
 import { LeastRecent } from './least-recent.ts';
 import { type TrainedWeights, trainedWeights } from './optimizer.ts';
 import { type Replay, type ReplayOptions, replayBoth } from './replay.ts';
@@ -8,7 +9,15 @@ import { type GroupedWork, groupWork } from './work-profile.ts';
 import type { Workload } from './workload.ts';
 
 /** What an estimate needs of a traced and replayed iteration: small, so that it may be kept when the tape is gone. */
-export interface IterationFacts extends Replay {
+export interface IterationFacts {
+  readonly replayed: Replay;
+  /** Paths of the modules in which the peaks lie. */
+  readonly peakModules: PeakModules;
+  readonly tape: TapeFacts;
+}
+
+/** What is the same on every card. */
+export interface TapeFacts {
   readonly parameterCount: number;
   readonly trainableCount: number;
   readonly macs: number;
@@ -18,8 +27,6 @@ export interface IterationFacts extends Replay {
   readonly targetBytes: number;
   readonly trained: TrainedWeights;
   readonly work: GroupedWork;
-  /** Paths of the modules in which the peaks lie. */
-  readonly scopes: Readonly<Record<number, { readonly path: string } | undefined>>;
 }
 
 /** Some kilobytes each. One recommendation asks for some dozens. */
@@ -140,18 +147,18 @@ export function factsOf(w: Workload): IterationFacts {
   if (known !== undefined) return known;
   const { t, loss } = iterationFor(key);
   const replays = replayBoth(t, loss, replayOptions(w));
-  const shared = sharedFacts(t);
+  const tape = tapeFacts(t);
   const keep = (replayed: Replay, convWorkspace: boolean): IterationFacts => {
-    const value = { ...replayed, ...shared, scopes: peakScopes(t, replayed) };
+    const value = { replayed, peakModules: peakModules(t, replayed), tape };
     facts.set(factsKey(key.text, w, convWorkspace), { value, readsHalfType: t.readsHalfType });
     return value;
   };
-  const [without, taken] = [keep(replays.plain, false), keep(replays.withWorkspace, true)];
+  const without = keep(replays.plain, false);
+  const taken = keep(replays.withWorkspace, true);
   return w.convWorkspace ? taken : without;
 }
 
-/** What is the same on every card. */
-function sharedFacts(t: Tape): Omit<IterationFacts, keyof Replay | 'scopes'> {
+function tapeFacts(t: Tape): TapeFacts {
   return {
     parameterCount: t.parameterCount,
     trainableCount: t.trainableCount,
@@ -165,7 +172,6 @@ function sharedFacts(t: Tape): Omit<IterationFacts, keyof Replay | 'scopes'> {
   };
 }
 
-function peakScopes(t: Tape, { forward, backward }: Replay): IterationFacts['scopes'] {
-  const scopeOf = (scope: number) => ({ path: t.scopes[scope]?.path ?? '' });
-  return { [forward.scope]: scopeOf(forward.scope), [backward.scope]: scopeOf(backward.scope) };
+function peakModules(t: Tape, { forward, backward }: Replay): PeakModules {
+  return { forward: t.scopes[forward.scope]?.path ?? '', backward: t.scopes[backward.scope]?.path ?? '' };
 }

@@ -20,7 +20,7 @@ export function groupWork(t: Tape): GroupedWork {
     group.backwardMacs += products * macs;
     group.backwardBytes += products * moved;
   }
-  return { groups: groups.list, launches: works.kinds.length, waitingLaunches: t.works.waitingLaunches };
+  return { groups: groups.list, launches: works.kinds.length, waitingLaunches: works.waitingLaunches };
 }
 
 /** The grouped operations with the bytes of one optimizer step and of the gradient exchange. */

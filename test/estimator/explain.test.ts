@@ -43,7 +43,9 @@ function explain(build: (t: Tape) => Tensor, asked: Partial<ReplayOptions> = {},
     ...changes,
   };
   const holders = holdersAtPeak({ t, loss, replayed, bytes, options });
-  return { holders, peak: peakOf(t, replayed, bytes), bytes };
+  const moduleOf = (scope: number): string => t.scopes[scope]?.path ?? '';
+  const modules = { forward: moduleOf(replayed.forward.scope), backward: moduleOf(replayed.backward.scope) };
+  return { holders, peak: peakOf(replayed, modules, bytes), bytes };
 }
 
 const sumOf = (holders: readonly PeakHolder[]): number => holders.reduce((sum, { bytes }) => sum + bytes, 0);

@@ -4,7 +4,7 @@ import {
   type DType,
   elements,
   type Grad,
-  type GradBuffer,
+  GradBuffer,
   type GradientWalk,
   itemSize,
   type Node,
@@ -164,7 +164,7 @@ export class BackwardWalk implements GradientWalk {
   }
 
   private buffer(bytes: number): GradBuffer {
-    const buffer = { bytes, scope: this.node?.scope ?? 0, refs: 1, parameter: false };
+    const buffer = new GradBuffer(bytes, this.node?.scope ?? 0);
     this.liveBytes += bytes;
     if (this.options.stopAt >= 0) this.buffers.add(buffer);
     this.options.log?.allocated(buffer);

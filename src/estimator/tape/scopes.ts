@@ -5,6 +5,7 @@ export class Scope {
   private readonly parent: Scope | null;
   private readonly name: string;
   private children: Map<string, number> | null = null;
+  private known: string | null = null;
 
   constructor(parent: Scope | null, name: string) {
     this.parent = parent;
@@ -13,9 +14,8 @@ export class Scope {
 
   /** Names of the modules from the network's to this one, joined by dots; empty for the network itself. */
   get path(): string {
-    if (this.parent === null) return this.name;
-    const above = this.parent.path;
-    return above === '' ? this.name : `${above}.${this.name}`;
+    this.known ??= this.parent === null || this.parent.path === '' ? this.name : `${this.parent.path}.${this.name}`;
+    return this.known;
   }
 
   child(name: string): number | undefined {

@@ -34,7 +34,8 @@ export function storageBytes(shape: readonly number[], dtype: DType): number {
 
 /** Memory of one or several tensors. Lives from operation `birth` to operation `death`, longer if autograd keeps it. */
 export class Storage {
-  readonly bytes: number;
+  /** Whole blocks: a small integer, where bytes beyond 2 GiB would make every storage carry a boxed number. */
+  private readonly blocks: number;
   readonly birth: number;
   /** Index of the last operation during which something refers to it. */
   death: number;
@@ -45,12 +46,17 @@ export class Storage {
   /** Weights, buffers, input, target: alive for the whole iteration and counted in `base`. */
   readonly resident: boolean;
 
+  /** @param bytes a multiple of the block size. */
   constructor(bytes: number, birth: number, scope: number, resident: boolean) {
-    this.bytes = bytes;
+    this.blocks = bytes / BLOCK;
     this.birth = birth;
     this.death = birth;
     this.scope = scope;
     this.resident = resident;
+  }
+
+  get bytes(): number {
+    return this.blocks * BLOCK;
   }
 }
 
@@ -75,12 +81,22 @@ export class Param {
 }
 
 /** Memory of gradients, shared by views of it. */
-export interface GradBuffer {
-  readonly bytes: number;
+export class GradBuffer {
+  private readonly blocks: number;
   readonly scope: number;
-  refs: number;
+  refs = 1;
   /** The finished gradient of a parameter, not one on its way. */
-  parameter: boolean;
+  parameter = false;
+
+  /** @param bytes a multiple of the block size. */
+  constructor(bytes: number, scope: number) {
+    this.blocks = bytes / BLOCK;
+    this.scope = scope;
+  }
+
+  get bytes(): number {
+    return this.blocks * BLOCK;
+  }
 }
 
 /** A gradient on its way: `strides` null means row-major; `whole` is false for a slice or an expanded scalar. */
