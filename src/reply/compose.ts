@@ -21,7 +21,7 @@ import {
 import type { Facts, Problem } from './facts.ts';
 import { fallbackText } from './fallback.ts';
 import { cheaperBlocks, durationBlocks, explainBlocks, remedyBlocks } from './follow-ups.ts';
-import { readable, significant } from './format.ts';
+import { gib, readable, significant } from './format.ts';
 import { type Words, wordsOf } from './messages/index.ts';
 import { type Failure, oomBlocks } from './oom.ts';
 import { orderedFit } from './order.ts';
@@ -201,7 +201,10 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
   const open =
     action.kind !== 'ElicitSlot' && action.kind !== 'ConfirmSlot' && facts.problem === undefined ? state.asked : null;
   const pending = open === null ? [] : [resume(questionText(open, 1, words))];
-  const either = understanding.alternatives.map(({ taken, other }) => alternative(taken, other));
+  const either = understanding.alternatives.map(({ taken, other }, index) => {
+    const needs = facts.others?.[index] ?? null;
+    return alternative(taken, other, needs === null ? '' : gib(needs));
+  });
   const taken = [...(understanding.leftOpen === null ? [] : [leftOpen(understanding.leftOpen)]), ...either];
   const paragraphs = (texts: readonly string[]): readonly Block[] =>
     texts.map((text) => ({ kind: 'text', level: 'main', text }));

@@ -90,6 +90,8 @@ export interface Facts {
   readonly libraries?: readonly LibraryFigure[];
   /** Networks that are compared with each other. */
   readonly models?: readonly ModelFigure[];
+  /** What the other of two runs needs, in the order of the message's alternatives; null where it cannot be trained. */
+  readonly others?: readonly (number | null)[];
   readonly maxima?: readonly Maximum[];
   readonly prices?: readonly PriceFacts[];
   readonly lowest?: LowestFacts;

@@ -1,6 +1,7 @@
 import { recommend } from '../advice/recommend.ts';
 import type { Fit } from '../advice/recommendation.ts';
 import { namedGpus, without } from '../dialog/slots.ts';
+import { AppError } from '../errors.ts';
 import type { ModelFigure } from '../reply/facts.ts';
 import type { Slots } from '../understanding/understanding.ts';
 import { type SlotWorkload, workloadFromSlots } from '../workload/from-slots.ts';
@@ -17,6 +18,16 @@ export function modelFigures(slots: Slots, names: readonly string[], ports: Answ
     const figure = { label: name, allocatedBytes: bytes.allocatedPeak, deviceBytes: bytes.device };
     return { ...figure, cards: cardsFor(named, built, ports) };
   });
+}
+
+/** The tensors of one run; null where it cannot be trained as it is. */
+export function allocatedBytes(slots: Slots, ports: AnswerPorts): number | null {
+  try {
+    return ports.estimate(workloadFromSlots(slots, ports.catalog).workload).bytes.allocatedPeak;
+  } catch (error) {
+    if (error instanceof AppError && error.code !== 'internal') return null;
+    throw error;
+  }
 }
 
 /** Whether the cards that were named hold this network. */

@@ -1,6 +1,6 @@
-import type { DialogState } from '../dialog/dialog-state.ts';
+import type { DialogState, Turn } from '../dialog/dialog-state.ts';
 import { takeTurn } from '../dialog/policy.ts';
-import { without } from '../dialog/slots.ts';
+import { mergeSlots, without } from '../dialog/slots.ts';
 import { slotNames } from '../dialog/state-schema.ts';
 import { composeReply } from '../reply/compose.ts';
 import type { Facts, Problem } from '../reply/facts.ts';
@@ -9,6 +9,7 @@ import type { Reply } from '../reply/reply.ts';
 import { understand } from '../understanding/understand.ts';
 import type { SlotName, Understanding, UnderstandingContext } from '../understanding/understanding.ts';
 import { gatherFacts } from './facts.ts';
+import { allocatedBytes } from './models.ts';
 import type { AnswerPorts } from './ports.ts';
 import { withTakenDefaults } from './taken-defaults.ts';
 
@@ -26,7 +27,8 @@ export interface DecidedTurn {
 export function decideTurn(before: DialogState, text: string, ports: AnswerPorts): DecidedTurn {
   const understanding = understand(text, heardIn(before), ports.catalog);
   const turn = takeTurn(withTakenDefaults(before, understanding.changes, ports.catalog), understanding);
-  const facts = gatherFacts(before, turn, ports);
+  const gathered = gatherFacts(before, turn, ports);
+  const facts = { ...gathered, ...otherNeeds(turn, gathered, ports) };
   const state = afterFacts(before, turn.state, facts);
   const isEstimate = turn.action.kind === 'Answer' && facts.recommendation !== undefined && facts.problem === undefined;
   const compose = (estimateCode: string | null): Reply =>
@@ -48,6 +50,21 @@ export function heardIn(state: DialogState): UnderstandingContext {
 export function takeConversationTurn(before: DialogState, text: string, ports: AnswerPorts) {
   const { state, understanding, compose } = decideTurn(before, text, ports);
   return { state, understanding, reply: compose(null) };
+}
+
+/** What the run needs that was left open beside the one that is answered. */
+function otherNeeds(
+  { state, understanding }: Turn,
+  { recommendation }: Facts,
+  ports: AnswerPorts,
+): Pick<Facts, 'others'> {
+  if (recommendation === undefined || understanding.alternatives.length === 0) return {};
+  return {
+    others: understanding.alternatives.map(({ other }) => {
+      const { slots } = understand(other, heardIn(state), ports.catalog);
+      return allocatedBytes(mergeSlots(state.slots, slots), ports);
+    }),
+  };
 }
 
 /** What could not be computed is asked for again. */

@@ -6,9 +6,10 @@ import { decideIntents } from './intents/intents.ts';
 import { topicsOutOfScope } from './intents/scope.ts';
 import { type Cue, says } from './lexicon/lexicon.ts';
 import { localeOf } from './locale.ts';
-import { normalize } from './normalize.ts';
+import { type Normalized, normalize } from './normalize.ts';
 import { type Parts, readParts } from './parts.ts';
 import { startReading } from './reading.ts';
+import { cutsBetweenRuns, lastOfTwo } from './second-run.ts';
 import { askedHours, rentedHours } from './slots/schedule.ts';
 import type { BeliefId, Slots, Understanding, UnderstandingContext } from './understanding.ts';
 import { type Vocabulary, vocabularyOf } from './vocabulary.ts';
@@ -115,6 +116,29 @@ export function understand(message: string, context: UnderstandingContext, catal
     const locale = localeOf(normal.text, context.locale);
     return { ...understand(chosen.say, rest, catalog), locale, leftOpen: chosen.leftOpen };
   }
+  const whole = readMessage(normal, context, catalog);
+  return { ...whole, ...secondRun(normal, { whole, context }, catalog) };
+}
+
+interface ReadWhole {
+  readonly whole: Understanding;
+  readonly context: UnderstandingContext;
+}
+
+/** "256 batch 64, then the same at 512": read together, figures of one run would go to the other. */
+function secondRun(normal: Normalized, { whole, context }: ReadWhole, catalog: Catalog): Partial<Understanding> {
+  if (whole.artifact !== null || whole.recipe !== null || whole.intents.includes('compare')) return {};
+  for (const { first, second, announced } of cutsBetweenRuns(normal)) {
+    const one = readMessage(normalize(first), context, catalog);
+    const held = { ...context.held, ...one.slots };
+    const two = readMessage(normalize(second), { ...context, held, asked: null }, catalog);
+    const last = lastOfTwo(one, two, announced);
+    if (last !== null) return last;
+  }
+  return {};
+}
+
+function readMessage(normal: Normalized, context: UnderstandingContext, catalog: Catalog): Understanding {
   const reading = startReading(normal);
   const vocabulary = vocabularyOf(catalog);
   const parts = readParts(reading, context, vocabulary);

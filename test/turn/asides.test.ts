@@ -30,6 +30,50 @@ describe('two values left open', () => {
     expect(reply).toContain(`"${other}"`);
   });
 
+  test.each([
+    [
+      'en',
+      'unet 256 batch 64, then same at 512',
+      { imageHeight: 512, batchSize: 64 },
+      /needs 23\.1 GiB\. Say "256x256"/,
+    ],
+    [
+      'en',
+      'segformer b2 512 batch 8, and also 1024 batch 2',
+      { imageHeight: 1024, batchSize: 2 },
+      /Say "512x512 batch 8"/,
+    ],
+    [
+      'en',
+      'unet 512 batch 8 and 1024 batch 2, 15 yuan per hour',
+      { imageHeight: 1024, batchSize: 2 },
+      /needs 11\.7 GiB/,
+    ],
+    ['zh', 'unet 512 bs 8，另外再看一下 768 的', { imageHeight: 768, batchSize: 8 }, /另一个要 11\.7 GiB/],
+    ['zh', 'unet 512 batch 8 和 batch 16 分别要多少', { imageHeight: 512, batchSize: 16 }, /直接说"batch 8"/],
+    ['zh', 'unet 512 和 1024 各要多少显存 batch 8', { imageHeight: 1024, batchSize: 8 }, /直接说"512x512"/],
+    [
+      'zh',
+      'unet 512 batch 8 和 segformer b2 1024 batch 4 分别多少',
+      { model: 'segformer', imageHeight: 1024, batchSize: 4 },
+      /另一个要 11\.7 GiB.*"unet 512x512 batch 8"/,
+    ],
+  ] as const)('%s: %s: the last of two runs is sized, the other beside it', (locale, text, slots, other) => {
+    const { reply, state } = talk(locale, text);
+    expect(state.slots).toMatchObject(slots);
+    expect(reply).toMatch(other);
+  });
+
+  test.each([
+    ['unet 训练 512 batch 8，另外验证用 1024', { imageHeight: 512, batchSize: 8 }],
+    ['unet 原图 1920x1080，然后裁成 512，batch 8', { imageHeight: 512, batchSize: 8 }],
+    ['unet 512 batch 8 and 4 gpus', { imageHeight: 512, batchSize: 8, gpus: 4 }],
+  ] as const)('%s is one run', (text, slots) => {
+    const { reply, state } = talk('zh', text);
+    expect(state.slots).toMatchObject(slots);
+    expect(reply).not.toMatch(/两个里|Two runs/);
+  });
+
   test('what the remark offers is understood', () => {
     expect(talk('zh', 'segformer b1 512，batch 4 到 8，预算不限', 'batch 4').state.slots.batchSize).toBe(4);
   });

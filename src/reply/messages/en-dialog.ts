@@ -125,7 +125,8 @@ export const enDialog = {
       `"${typed}" is still open, and memory differs a lot: ${candidates}? Reply with the name, or "the first".`,
     (typed: string, first: string) => `Unless you say otherwise I take ${first} for "${typed}". All right?`,
   ] satisfies readonly [Sentence, Sentence, Sentence],
-  alternative: (taken: string, other: string) => `You left two open: sized for ${taken}. Say "${other}" for the other.`,
+  alternative: (taken: string, other: string, needs: string) =>
+    `Two runs: this is ${taken}${needs === '' ? '' : `, the other needs ${needs}`}. Say "${other}" for its machine and price.`,
   leftOpen: (taken: string) => `Taking ${taken}; say so if it is another one.`,
   or: ' or ',
   unifiedMemory: (card: string, memory: number | null, cuda: boolean) =>

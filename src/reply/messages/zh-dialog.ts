@@ -100,7 +100,8 @@ export const zhDialog: DialogMessages = {
     (typed, candidates) => `还没定下"${typed}"是哪一个，显存差得多：${candidates}？回复名字，或者"第一个"。`,
     (typed, first) => `不说的话"${typed}"按 ${first} 算，行吗？`,
   ],
-  alternative: (taken, other) => `两个里先按 ${taken} 算；要看另一个，直接说"${other}"。`,
+  alternative: (taken, other, needs) =>
+    `两个里先按 ${taken} 算；${needs === '' ? '' : `另一个要 ${needs}，`}要看它的机器和价格，直接说"${other}"。`,
   leftOpen: (taken) => `按 ${taken} 算；不是它就说一声。`,
   or: ' 还是 ',
   unifiedMemory: (card, memory, cuda) =>
