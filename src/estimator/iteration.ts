@@ -30,10 +30,12 @@ export interface TapeFacts {
 }
 
 /** Some kilobytes each. One recommendation asks for some dozens. */
-const FACTS = 200;
+const FACTS = 100;
 
 interface KeptFacts {
-  readonly value: IterationFacts;
+  readonly plain: IterationFacts;
+  /** On cards that take workspaces for wide fp32 convolutions. */
+  readonly withWorkspace: IterationFacts;
   readonly readsHalfType: boolean;
 }
 
@@ -124,16 +126,16 @@ function iterationFor(key: TapeKey): Iteration {
   return iteration;
 }
 
-/** Facts depend on more than the tape: how gradients stay, and whether the card takes workspaces. */
-function factsKey(tape: string, w: Workload, convWorkspace: boolean): string {
-  return `${tape}${hasResidentGradients(w)}${convWorkspace}`;
+/** Facts depend on more than the tape: on whether gradients stay. */
+function factsKey(tape: string, w: Workload): string {
+  return hasResidentGradients(w) ? `${tape}+` : tape;
 }
 
-function knownFacts(w: Workload, key: TapeKey): IterationFacts | undefined {
-  const same = facts.get(factsKey(key.text, w, w.convWorkspace));
-  if (same !== undefined) return same.value;
-  const alike = key.other === undefined ? undefined : facts.get(factsKey(key.other, w, w.convWorkspace));
-  return alike?.readsHalfType === false ? alike.value : undefined;
+function knownFacts(w: Workload, key: TapeKey): KeptFacts | undefined {
+  const same = facts.get(factsKey(key.text, w));
+  if (same !== undefined) return same;
+  const alike = key.other === undefined ? undefined : facts.get(factsKey(key.other, w));
+  return alike?.readsHalfType === false ? alike : undefined;
 }
 
 /**
@@ -143,19 +145,22 @@ function knownFacts(w: Workload, key: TapeKey): IterationFacts | undefined {
  */
 export function factsOf(w: Workload): IterationFacts {
   const key = new TapeKey(w);
-  const known = knownFacts(w, key);
-  if (known !== undefined) return known;
+  const kept = knownFacts(w, key) ?? newFacts(w, key);
+  return w.convWorkspace ? kept.withWorkspace : kept.plain;
+}
+
+function newFacts(w: Workload, key: TapeKey): KeptFacts {
   const { t, loss } = iterationFor(key);
   const replays = replayBoth(t, loss, replayOptions(w));
   const tape = tapeFacts(t);
-  const keep = (replayed: Replay, convWorkspace: boolean): IterationFacts => {
-    const value = { replayed, peakModules: peakModules(t, replayed), tape };
-    facts.set(factsKey(key.text, w, convWorkspace), { value, readsHalfType: t.readsHalfType });
-    return value;
+  const of = (replayed: Replay): IterationFacts => ({ replayed, peakModules: peakModules(t, replayed), tape });
+  const made = {
+    plain: of(replays.plain),
+    withWorkspace: of(replays.withWorkspace),
+    readsHalfType: t.readsHalfType,
   };
-  const without = keep(replays.plain, false);
-  const taken = keep(replays.withWorkspace, true);
-  return w.convWorkspace ? taken : without;
+  facts.set(factsKey(key.text, w), made);
+  return made;
 }
 
 function tapeFacts(t: Tape): TapeFacts {

@@ -33,35 +33,34 @@ function convSide(
   );
 }
 
+const vertical = (value: number | readonly [number, number]): number => (typeof value === 'number' ? value : value[0]);
+const horizontal = (value: number | readonly [number, number]): number =>
+  typeof value === 'number' ? value : value[1];
+
 export function convWeights(t: Tape, inputChannels: number, options: ConvOptions): ConvWeights {
-  const [kernelHeight, kernelWidth] = pair(options.kernel);
-  const weight = t.param(options.out, inputChannels / (options.groups ?? 1), kernelHeight, kernelWidth);
-  return { weight, bias: options.bias === true ? t.param(options.out) : null };
+  const { out, kernel, groups = 1 } = options;
+  const weight = t.param(out, inputChannels / groups, vertical(kernel), horizontal(kernel));
+  return { weight, bias: options.bias === true ? t.param(out) : null };
 }
 
 /** `nn.Conv2d` on B×C×H×W; padding defaults to 0, bias to none. Keeps input and weight. */
 export function conv2d(t: Tape, x: Tensor, options: ConvOptions): Tensor {
-  const { out, dilation = 1, groups = 1 } = options;
-  const kernel = pair(options.kernel);
-  const stride = pair(options.stride ?? 1);
-  const padding = pair(options.padding ?? 0);
+  const { out, kernel, stride = 1, padding = 0, dilation = 1, groups = 1 } = options;
+  const kernelHeight = vertical(kernel);
+  const kernelWidth = horizontal(kernel);
   const [batch = 1, channels = 1, height = 1, width = 1] = x.shape;
   const { weight, bias } = options.shared ?? convWeights(t, channels, options);
-  const shape = [
-    batch,
-    out,
-    convSide(height, { kernel: kernel[0], stride: stride[0], padding: padding[0], dilation }),
-    convSide(width, { kernel: kernel[1], stride: stride[1], padding: padding[1], dilation }),
-  ];
-  const wide =
-    kernel[0] === 3 && kernel[1] === 3 && stride[0] === 1 && stride[1] === 1 && dilation === 1 && groups === 1;
-  const macs = elements(shape) * (channels / groups) * kernel[0] * kernel[1];
+  const rows = { kernel: kernelHeight, stride: vertical(stride), padding: vertical(padding), dilation };
+  const columns = { kernel: kernelWidth, stride: horizontal(stride), padding: horizontal(padding), dilation };
+  const shape = [batch, out, convSide(height, rows), convSide(width, columns)];
+  const dense = dilation === 1 && groups === 1 && rows.stride === 1 && columns.stride === 1;
+  const wide = dense && kernelHeight === 3 && kernelWidth === 3;
   return convolve(t, {
     x,
     weight,
     bias,
     shape,
-    macs,
+    macs: elements(shape) * (channels / groups) * kernelHeight * kernelWidth,
     kind:
       groups > 1 && groups === channels
         ? 'depthwise'
@@ -99,7 +98,8 @@ function convolve(t: Tape, c: Convolution): Tensor {
   const bias = c.bias === null ? null : toHalf(t, c.bias);
   const weight = toHalf(t, c.weight);
   const input = toHalf(t, c.x);
-  t.begin('convolution', bias === null ? [c.x, input, weight] : [c.x, input, weight, bias]);
+  const inputs = bias === null ? [input, weight] : [input, weight, bias];
+  t.begin('convolution', input === c.x ? inputs : [c.x, ...inputs]);
   const storage = t.allocate(c.shape, input.dtype);
   t.work(c.kind, input.dtype === 'half', {
     macs: c.macs,
@@ -108,7 +108,6 @@ function convolve(t: Tape, c: Convolution): Tensor {
   });
   const workspace = c.workspace && input.dtype === 'float' ? workspaceBytes(c) : 0;
   if (workspace > 0) t.workspace(workspace);
-  const inputs = bias === null ? [input, weight] : [input, weight, bias];
   const saved = input.requiresGrad || weight.requiresGrad ? [input.storage, weight.storage] : [];
   const rule: BackwardRule = workspace === 0 ? freshRule : withWorkspace(workspace);
   return t.result({ storage, shape: c.shape, dtype: input.dtype }, { name: 'convolution', inputs, saved, rule });

@@ -55,7 +55,7 @@ interface Product {
 function matrixProduct(t: Tape, p: Product): Tensor {
   const name = p.bias === null ? 'mm' : 'addmm';
   const inputs = p.bias === null ? [p.input, p.weight] : [p.input, p.weight, p.bias];
-  t.begin(name, [p.x, ...inputs]);
+  t.begin(name, p.input === p.x ? inputs : [p.x, ...inputs]);
   const { dtype } = p.input;
   const storage = t.allocate(p.shape, dtype);
   const features = p.weight.shape[1] ?? 1;
