@@ -39,6 +39,9 @@ const STEP_TIME: readonly { readonly pattern: RegExp; readonly seconds: (value: 
   },
 ];
 
+/** A sign of every wording of a speed. */
+const NEEDS_STEP = /\/|cost|time|步|iter|step/;
+
 /** Lines of a log beside the figures that are read: `Epoch [1][50/1000] lr: 1.000e-02, eta: 1:02:03`. */
 const LOG_NOISE =
   /\d{4}[-/]\d\d[-/]\d\d \d\d:\d\d:\d\d(?:[,.]\d{1,6})?|- (?:mmseg|mmengine|mmdet|root|d2\.[a-z.]+) - (?:info|warning) -|(?:epoch|iter)(?:\(train\))? ?[([]? {0,6}\d*[\])]? ?[[(]? {0,6}\d+ ?\/ ?\d+[\])]?|\b(?:lr|base_lr|loss|eta|data_time|time|batch_cost|reader_cost|ips|grad_norm|acc_seg|(?:decode|aux\w{0,4})\.\w{1,16})\s?: ?[\d.:e+-]{1,24}(?: days?, [\d:]+)?/g;
@@ -53,11 +56,13 @@ export interface LogReading {
 
 /** Peak memory and speed of a pasted training log. */
 export function readLog(reading: Reading): LogReading {
-  const logged = LOGGED.flatMap((pattern) => take(reading, pattern)).at(-1);
-  const allocated = take(reading, ALLOCATED).at(-1);
-  const seconds = STEP_TIME.flatMap(({ pattern, seconds }) =>
-    take(reading, pattern).map(({ groups }) => seconds(Number(groups[0]))),
-  ).at(-1);
+  const tellsMemory = reading.rest.includes('mem');
+  const logged = tellsMemory ? LOGGED.flatMap((pattern) => take(reading, pattern)).at(-1) : undefined;
+  const allocated = tellsMemory ? take(reading, ALLOCATED).at(-1) : undefined;
+  const rules = NEEDS_STEP.test(reading.rest) ? STEP_TIME : [];
+  const seconds = rules
+    .flatMap(({ pattern, seconds }) => take(reading, pattern).map(({ groups }) => seconds(Number(groups[0]))))
+    .at(-1);
   const reserved = take(reading, RESERVED).at(-1);
   const noise = take(reading, LOG_NOISE);
   const allocatedGiB =

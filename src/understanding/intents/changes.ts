@@ -36,6 +36,7 @@ const RULES: readonly Rule[] = [
   ...relative('imageSize', IMAGE),
   ...relative('gpus', GPUS),
 ];
+const NEEDS_MULTIPLE = new RegExp(`${TWICE}|${HALF}`);
 const FACTORS: readonly { readonly slot: Rule['slot']; readonly pattern: RegExp }[] = [
   {
     slot: 'imageSize',
@@ -51,9 +52,8 @@ const SWAPPED =
 
 /** Relative changes: batch 翻倍, half the resolution, 卡数加倍. */
 export function relativeChanges(text: string): readonly SlotChange[] {
-  const changes = RULES.filter(({ pattern }) => pattern.test(text)).map(
-    ({ slot, multiply }): SlotChange => ({ slot, multiply }),
-  );
+  const told = NEEDS_MULTIPLE.test(text) ? RULES.filter(({ pattern }) => pattern.test(text)) : [];
+  const changes = told.map(({ slot, multiply }): SlotChange => ({ slot, multiply }));
   const factors = FACTORS.flatMap(({ slot, pattern }): readonly SlotChange[] => {
     const factor = Number(pattern.exec(text)?.[1]);
     return factor > 0 ? [{ slot, multiply: factor }] : [];

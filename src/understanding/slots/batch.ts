@@ -36,7 +36,7 @@ interface Rule {
   readonly gpus?: number;
   /** The scope of another batch of the message holds for it too. */
   readonly inherits?: true;
-  /** Cheap look that spares the long expression where its word is missing. */
+  /** Cheap look, one for many rules, that spares their long expressions where a word of theirs is missing. */
   readonly needs?: RegExp;
 }
 
@@ -45,6 +45,13 @@ export const BATCH_BETWEEN = `${BATCH_WORD}[^\\d,;\\n]{0,8}?(?:between|介于|�
 
 const NEEDS_BATCH = /batch|(?<![a-z])b_?sz?|b ?=|-b|批/;
 const NEEDS_CARD = /卡|gpu|card|device|process|worker/;
+const NEEDS_KEY = /_/;
+const NEEDS_STEP = /批|次|步|step|iter|at a time/;
+const NEEDS_IMAGE = /张|im(?:age|g|s)|sample|pic|crop/;
+const NEEDS_TOTAL = /total|总|共|合计/;
+const NEEDS_EACH = /each|单卡/;
+const NEEDS_WISH = /want|need|like|prefer|can|could|may/;
+const NEEDS = [NEEDS_BATCH, NEEDS_CARD, NEEDS_KEY, NEEDS_STEP, NEEDS_IMAGE, NEEDS_TOTAL, NEEDS_EACH, NEEDS_WISH];
 
 /** From the surest wording to the weakest; each takes what it reads. */
 const RULES: readonly Rule[] = [
@@ -53,11 +60,22 @@ const RULES: readonly Rule[] = [
       /\b(?:samples|imgs|images|img|batch(?:_?size)?)_per_(?:gpu|device|card|replica)["']?(?: ?[=:] ?|\s)(\d{1,5})/g,
     scope: 'per_gpu',
     rank: 8,
+    needs: NEEDS_KEY,
   },
-  { pattern: /\bper_(?:device|gpu)_(?:train_)?batch_?size["']? ?[=: ] ?(\d{1,5})/g, scope: 'per_gpu', rank: 8 },
-  { pattern: /\bims_per_batch["']? ?[=: ] ?(\d{1,5})/g, scope: 'total', rank: 8 },
-  { pattern: /\b(?:total|global|effective)_(?:train_)?batch_?size["']? ?[=: ] ?(\d{1,5})/g, scope: 'total', rank: 8 },
-  { pattern: /\btrain_micro_batch_size_per_gpu["']? ?[=: ] ?(\d{1,5})/g, scope: 'per_gpu', rank: 8 },
+  {
+    pattern: /\bper_(?:device|gpu)_(?:train_)?batch_?size["']? ?[=: ] ?(\d{1,5})/g,
+    scope: 'per_gpu',
+    rank: 8,
+    needs: NEEDS_KEY,
+  },
+  { pattern: /\bims_per_batch["']? ?[=: ] ?(\d{1,5})/g, scope: 'total', rank: 8, needs: NEEDS_KEY },
+  {
+    pattern: /\b(?:total|global|effective)_(?:train_)?batch_?size["']? ?[=: ] ?(\d{1,5})/g,
+    scope: 'total',
+    rank: 8,
+    needs: NEEDS_KEY,
+  },
+  { pattern: /\btrain_micro_batch_size_per_gpu["']? ?[=: ] ?(\d{1,5})/g, scope: 'per_gpu', rank: 8, needs: NEEDS_KEY },
   {
     pattern: new RegExp(`(?<![\\d.x])(\\d{1,4}) ?(?:张图?|图|images?|imgs?|个)?${PER_GPU}${NOT_PREFIX}`, 'g'),
     scope: 'per_gpu',
@@ -79,6 +97,7 @@ const RULES: readonly Rule[] = [
       /单卡 ?(?:上)?(?:只|能|就|可以)? ?(?:放|塞|跑|装|开) ?(?:得下)?(?:了)? ?(\d{1,4}) ?(?:张|个)?(?![\d.]| ?(?:卡|轮|步))/g,
     scope: 'per_gpu',
     rank: 7,
+    needs: NEEDS_EACH,
   },
   {
     pattern: new RegExp(
@@ -129,56 +148,68 @@ const RULES: readonly Rule[] = [
     pattern:
       /(?<![\d.x])(\d{1,4}) ?(?:imgs?|images?|samples?|pics?|crops?)\s(?:on|each|per batch|a batch|per step|at (?:a time|once)|in a batch)(?![a-z])/g,
     rank: 5,
+    needs: NEEDS_IMAGE,
   },
   // a clause of its own: "800x1333, 16 ims, bf16"
   {
     pattern:
       /(?<![\d.x]|(?:have|has|got|only|dataset|data|of|total)\s{1,2})(\d{1,2}) ?(?:ims|imgs|images|samples|crops)(?=\s*(?:$|[,;.!?\n]))/g,
     rank: 3,
+    needs: NEEDS_IMAGE,
   },
   // 一次塞 12 张, 24 一批, 32 per step
   {
     pattern:
       /(?:[一1每]次(?:性)?|[一1每]批|[一1每]步) ?(?:能|要|就|只|可以)? ?(?:塞|喂|放|跑|送|进|吃|处理|训|来|用)? ?(\d{1,4}) ?(?:张|个|幅)?(?! ?(?:卡|g|元|块|步|万|小时|天|[万千百]))/g,
     rank: 5,
+    needs: NEEDS_STEP,
   },
   {
     pattern:
       /(?<![\d.x])(\d{1,4}) ?(?:张图?|图|个|images?|imgs?|samples?|crops?|tiles?|patches)? ?(?:[一1每]批|[一1每]次喂|[一1每]步|(?:per|a|each|every) (?:step|iteration|iter)(?![a-z])|at a time)/g,
     rank: 5,
+    needs: NEEDS_STEP,
   },
   // "4 per gpu. can I go 8?"
   {
     pattern:
       /(?:can|could|may) (?:i|we) (?:go|push|raise|do|try)(?: it)?(?: (?:up )?to| with| for)? (\d{1,2}|1[0-2]\d)(?=\s*(?:[?.!,]|$|per |images?|imgs?|on ))/g,
     rank: 8,
+    needs: NEEDS_WISH,
     inherits: true,
   },
   {
     pattern: /(?<![\d.x])(\d{1,3}) (?:images? |imgs? )?each(?=\s*(?:$|[,;.!?]))/g,
     scope: 'per_gpu',
     rank: 5,
+    needs: NEEDS_EACH,
   },
-  { pattern: /(?:1个?|每个?|一个?) ?batch ?(\d{1,4}) ?张?/g, rank: 6 },
-  { pattern: /(?<![\d.x])(\d{1,4}) ?(?:张图?|个)? ?(?:每|一个?|1个?|per ) ?batch(?![a-z])/g, rank: 5 },
+  { pattern: /(?:1个?|每个?|一个?) ?batch ?(\d{1,4}) ?张?/g, rank: 6, needs: NEEDS_BATCH },
+  {
+    pattern: /(?<![\d.x])(\d{1,4}) ?(?:张图?|个)? ?(?:每|一个?|1个?|per ) ?batch(?![a-z])/g,
+    rank: 5,
+    needs: NEEDS_BATCH,
+  },
   {
     pattern:
       /\b(?:total|总共|一共|总) ?(?:of |是|就)?(\d{1,5})(?= ?(?:张图?|images?|imgs?)? ?(?:on|over|across|分|摊) ?(?:those|these|all|the|到|在|\d)?)/g,
     scope: 'total',
     rank: 6,
+    needs: NEEDS_TOTAL,
   },
   {
     pattern:
       /(?<![\d.x$¥])(?<!(?:budget|spend|pay|cost|afford)[a-z ]{0,6}[:=]? ?)(\d{1,5})\s(?:images? |imgs? )?(?:in )?total(?![a-z])(?! ?(?:budget|cost|epochs?|iter))/g,
     scope: 'total',
     rank: 5,
+    needs: NEEDS_TOTAL,
   },
   {
     pattern:
       /(?:set|setting|use|using|put|run|running|fit|holds?|holding|takes?|设了?|放了?|开了?|用了?) (?:bs |batch )?(\d{1,4})(?= (?:on (?:it|that|this|one|each|a|the|my)|there|images|imgs|at (?:a time|once))(?![a-z]))/g,
     rank: 4,
   },
-  { pattern: /单卡 ?(\d{1,3})(?=\s*(?:$|[,.;!?\n]|张))/g, scope: 'per_gpu', rank: 4, gpus: 1 },
+  { pattern: /单卡 ?(\d{1,3})(?=\s*(?:$|[,.;!?\n]|张))/g, scope: 'per_gpu', rank: 4, needs: NEEDS_EACH, gpus: 1 },
   // "总共 16 batch", "8 的 bs": the number before its word
   {
     pattern: /(?:总共|一共|总|total)\s?(\d{1,4}) ?的? ?(?:batch(?:[ _-]?size)?|bs)(?![a-z])(?!\s?(?:[:=]\s?)?\d)/g,
@@ -202,29 +233,29 @@ const RULES: readonly Rule[] = [
     pattern: /(?:总共|一共|1共|合计|共) ?(\d{1,3}) ?张(?! ?(?:显?卡|gpu|照片|图片|数据|训练|样本))/g,
     scope: 'total',
     rank: 4,
+    needs: NEEDS_TOTAL,
   },
   {
     pattern: /(?:每|一)张(?:卡)?(?:上)? ?(?:放|跑|就)? ?(\d{1,3}) ?(?:个?样本|张图|images?|imgs?)/g,
     scope: 'per_gpu',
     rank: 5,
+    needs: NEEDS_IMAGE,
   },
   // a clause of its own: "2048x1024, 8张图"
   {
     pattern: /(?<![\d.x]|(?:共|有|是|集|约|只|据|数|多|要)\s{0,2})(\d{1,2}) ?张图(?:片|像)?(?=\s*(?:$|[,;.!?\n]))/g,
     rank: 3,
+    needs: NEEDS_IMAGE,
   },
   {
     pattern:
       /(?<![a-z])(?:i|we) (?:want|need|would like|'?d like|prefer) (?:to (?:run|use|do|have|train (?:with|at)) )?(\d{1,3})(?= (?:with|on|instead|per|images?|at|of them)(?![a-z]))/g,
     rank: 5,
+    needs: NEEDS_WISH,
   },
 ];
 
-function readRule(
-  reading: Reading,
-  { pattern, scope, rank, gpus, needs, inherits }: Rule,
-): readonly Candidate<Batch>[] {
-  if (needs?.test(reading.rest) === false) return [];
+function readRule(reading: Reading, { pattern, scope, rank, gpus, inherits }: Rule): readonly Candidate<Batch>[] {
   return take(reading, pattern).map((found) => {
     const size = Number(found.groups.find((group) => group !== ''));
     const numberAt = found.start + found.all.lastIndexOf(String(size));
@@ -246,7 +277,10 @@ export interface BatchReading extends Pick<Slots, 'batchSize' | 'batchScope' | '
 /** Batch size and its scope; of several the wanted one. */
 export function readBatch(reading: Reading): BatchReading {
   const setups = readSetups(reading);
-  const candidates = [...setups, ...RULES.flatMap((rule) => readRule(reading, rule))];
+  const { rest } = reading;
+  const missing = NEEDS.filter((needs) => !needs.test(rest));
+  const rules = RULES.filter(({ needs }) => needs === undefined || !missing.includes(needs));
+  const candidates = [...setups, ...rules.flatMap((rule) => readRule(reading, rule))];
   const best = choose(reading, candidates) ?? setupLeft(reading, setups);
   const corrected = scopeSaid(reading.text);
   if (best === null) return corrected === undefined ? {} : { batchScope: corrected };

@@ -89,7 +89,7 @@ export function sumBelowNothing(text: string, asked: boolean): string | null {
 /** What follows a sum's currency and limit: its period, say. */
 const behindMoney = (tail: string): string => tail.replace(CURRENCY_AFTER, '').replace(LIMIT_AFTER, '');
 
-function signsOf(reading: Reading, found: Found): Signs {
+function signsOf(reading: Reading, found: Found, lasts: boolean): Signs {
   const lead = before(reading.rest, found.start, 40).replace(RANGE_START, '').slice(-24);
   const tail = after(reading.rest, found.end, 28);
   const currency = currencyAt(lead, tail);
@@ -102,7 +102,7 @@ function signsOf(reading: Reading, found: Found): Signs {
   const run =
     RUN_NEAR.test(clauseOf(reading.text, found).replace(OTHER_TOTAL, '')) ||
     RUN_NEAR.test(nextClause(reading, found)) ||
-    LASTS.test(reading.text);
+    lasts;
   return {
     currency,
     period: behind ?? ahead ?? (run ? 'total' : null),
@@ -205,8 +205,10 @@ function toBudget(reading: Reading, found: Found, signs: Signs, held: Budget | u
 
 /** What can be spent: amount, currency (CNY where none is said), period where one is said. */
 export function readBudget(reading: Reading, context: BudgetContext): Budget | null {
-  const sums = outermost(find(reading, AMOUNT)).flatMap((found) => {
-    const signs = signsOf(reading, found);
+  const amounts = outermost(find(reading, AMOUNT));
+  const lasts = amounts.length > 0 && LASTS.test(reading.text);
+  const sums = amounts.flatMap((found) => {
+    const signs = signsOf(reading, found, lasts);
     return isMoney(reading, found, signs, context) ? [{ found, signs }] : [];
   });
   const spans = sums.map(({ found }) => moneySpan(reading, found));

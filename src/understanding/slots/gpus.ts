@@ -206,8 +206,8 @@ export function readGpus(reading: Reading, found: readonly GpuSpan[]): Pick<Slot
     ...readCounts(reading),
   ];
   const perNode = choose(reading, ownOnly(reading, counts))?.value;
-  const nodes = nodesOf(reading.text);
-  const gpus = perNode === undefined ? undefined : perNode * (counts.some(({ rank }) => rank === 7) ? 1 : nodes);
+  const gpus =
+    perNode === undefined ? undefined : perNode * (counts.some(({ rank }) => rank === 7) ? 1 : nodesOf(reading.text));
   const cards = mergeMentions(mentions);
   const together = listed(reading, cards);
   const chosen =

@@ -106,7 +106,11 @@ function countOf({ groups }: Found): number | null {
   return Math.round(Number(number.replaceAll(',', '')) * (unit === undefined ? 1 : (UNITS[unit] ?? 1)));
 }
 
+/** A unit of time, or a part of the day: every deadline names one. */
+const TIME = /小时|钟|天|日|周|星期|晚|夜|早|(?<![a-z])[hd](?![a-z])|hour|hr|day|week|min|night|tomorrow/;
+
 function readDeadline(reading: Reading): number | null {
+  if (!TIME.test(reading.rest)) return null;
   for (const { pattern, hours } of DEADLINES) {
     const found = take(reading, pattern).at(-1);
     if (found !== undefined)

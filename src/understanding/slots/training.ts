@@ -126,7 +126,11 @@ const CLASS_RULES: readonly { readonly pattern: RegExp; readonly classes?: numbe
   },
 ];
 
+/** A word of every rule for classes. */
+const NEEDS_CLASSES = /class|类|label|标签|categor|\bnc|cls|out_?ch|二值|binary|foreground|前景/;
+
 function readClasses(reading: Reading): number | null {
+  if (!NEEDS_CLASSES.test(reading.rest)) return null;
   const found = CLASS_RULES.flatMap(({ pattern, classes, rank }) =>
     take(reading, pattern).map(({ start, end, groups, all }): Candidate<number> => {
       const value = classes ?? Number(groups[0]);
@@ -136,6 +140,9 @@ function readClasses(reading: Reading): number | null {
   );
   return choose(reading, found)?.value ?? null;
 }
+
+/** A word of every rule for channels, of the picture or of the network's first level. */
+const NEEDS_CHANNELS = /chan|in_?ch|通道|band|波段|filter|滤波|feature|宽度|base|init|start|first|gr[ae]y|灰度|rgb/;
 
 const FIRST = '(?:起始|初始|基础|首层|第一层|基准)';
 /** The width of a U-Net's first level: base_c=32, starting at 32 channels, 从 32 通道开始, 通道 32-64-128-256. */
@@ -151,6 +158,7 @@ const WIDTH_RULES: readonly RegExp[] = [
 ];
 
 function readBaseChannels(reading: Reading): number | null {
+  if (!NEEDS_CHANNELS.test(reading.rest)) return null;
   const found = WIDTH_RULES.flatMap((pattern) => take(reading, pattern));
   const width = Number(found.at(-1)?.groups[0]);
   return width >= 1 ? width : null;
@@ -166,6 +174,7 @@ const CHANNEL_RULES: readonly { readonly pattern: RegExp; readonly channels?: nu
 ];
 
 function readChannels(reading: Reading): number | null {
+  if (!NEEDS_CHANNELS.test(reading.rest)) return null;
   const found = CHANNEL_RULES.flatMap(({ pattern, channels }) =>
     take(reading, pattern).map(
       ({ start, end, groups }): Candidate<number> => ({ value: channels ?? Number(groups[0]), start, end, rank: 5 }),
