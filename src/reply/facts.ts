@@ -66,6 +66,8 @@ export interface RecipeFacts {
   readonly options: readonly { readonly batchPerGpu: number; readonly accumulation: number }[];
   /** A step without accumulation, where it sees another number of images. */
   readonly plain: { readonly batchPerGpu: number; readonly total: number } | null;
+  /** Whether the named cards hold a step of it; empty where none is named or the run is not known. */
+  readonly cards: readonly Fit[];
 }
 
 /** A network of a comparison, sized for the same run. */

@@ -88,6 +88,7 @@ export function recipeBlocks(recipe: RecipeFacts, words: Words): readonly Block[
       title: '',
       items: [
         text.total(recipe.totalBatch, recipe.fromBatch, recipe.fromGpus),
+        ...recipe.cards.map((card) => cardVerdict(card, { deadlineHours: null }, words)),
         ...optionsText(recipe, words),
         text.learningRate,
         ...plainText(recipe, words),

@@ -15,7 +15,7 @@ import { maximaOf } from './maxima.ts';
 import { modelFigures } from './models.ts';
 import { type AnswerPorts, advicePorts } from './ports.ts';
 import { lowestOffer, priceFacts } from './prices.ts';
-import { recipeBefore, recipeFacts } from './recipe.ts';
+import { recipeBefore, recipeOnCards } from './recipe.ts';
 import { requestFromSlots } from './request.ts';
 
 /** Everything that has to be computed for the reply to this turn. What cannot be becomes a problem with a next step. */
@@ -116,7 +116,8 @@ function factsWithoutWorkload(before: DialogState, { turn, intent }: Asked, port
   if (intent === 'compare' && compared !== undefined) {
     return { models: modelFigures(slots, compared, ports) };
   }
-  const recipe = intent === 'translate' ? recipeFacts(slots, recipeBefore(before, slots, turn.understanding)) : null;
+  const recipe =
+    intent === 'translate' ? recipeOnCards(slots, recipeBefore(before, slots, turn.understanding), ports) : null;
   return recipe === null ? null : { recipe };
 }
 

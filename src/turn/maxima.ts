@@ -21,7 +21,16 @@ interface Wanted {
 export function maximaOf(wanted: Wanted, ports: AnswerPorts): readonly Maximum[] {
   const cards = namedGpus(wanted.slots).flatMap((mention) => specsOf(mention, ports));
   const specs = cards.length > 0 ? cards : tierSpecs(wanted.recommendation, ports);
-  return specs.map((spec) => (wanted.what === 'batch' ? maxBatch(wanted, spec, ports) : maxSize(wanted, spec, ports)));
+  return specs.map((spec) =>
+    wanted.what === 'batch' ? maxBatch(wanted.workload, spec, ports) : maxSize(wanted, spec, ports),
+  );
+}
+
+/** The largest batch on each of the cards that were named. */
+export function largestBatches(workload: Workload, slots: Slots, ports: AnswerPorts): readonly Maximum[] {
+  return namedGpus(slots)
+    .flatMap((mention) => specsOf(mention, ports))
+    .map((spec) => maxBatch(workload, spec, ports));
 }
 
 function specsOf(mention: GpuMention, { catalog }: AnswerPorts): readonly GpuSpec[] {
@@ -39,7 +48,7 @@ function tierSpecs({ tiers }: Recommendation, { catalog }: AnswerPorts): readonl
   return rows.map(toGpuSpec);
 }
 
-function maxBatch({ workload }: Wanted, spec: GpuSpec, ports: AnswerPorts): Maximum {
+function maxBatch(workload: Workload, spec: GpuSpec, ports: AnswerPorts): Maximum {
   const batch = findMaxBatch(ports.estimate, workload, spec) ?? 0;
   return { card: spec.name, batch, ...needs({ ...workload, batchSize: Math.max(1, batch) }, spec, ports) };
 }

@@ -31,7 +31,7 @@ export function allocatedBytes(slots: Slots, ports: AnswerPorts): number | null 
 }
 
 /** Whether the cards that were named hold this network. */
-function cardsFor(slots: Slots, built: SlotWorkload, ports: AnswerPorts): readonly Fit[] {
+export function cardsFor(slots: Slots, built: SlotWorkload, ports: AnswerPorts): readonly Fit[] {
   if (namedGpus(slots).length === 0) return [];
   const { own, named } = recommend(requestFromSlots(slots, built, ports), advicePorts(ports));
   return own === null ? named : [own, ...named];

@@ -322,6 +322,26 @@ describe('a recipe on another number of GPUs', () => {
     expect(larger).toMatch(/from 16 to 64: multiply the learning rate by 4 with SGD/);
   });
 
+  test.each([
+    [
+      'zh',
+      '官方 segformer b5 1024x1024 8x2，我只有一张 3090，怎么设',
+      /每卡 1 张 × 累积 16 步.*RTX 3090 可用 23\.6 GiB/s,
+    ],
+    [
+      'en',
+      'the paper trains deeplabv3+ r50 512x1024 with 8x2, I have a single 3090',
+      /2 per GPU × 8 accumulation.*fits on RTX 3090/s,
+    ],
+    [
+      'en',
+      'the recipe is 8 gpus x 2, I have one 2080 ti, segformer b5 1024',
+      /Not as it is .*with gradient checkpointing it fits on RTX 2080 Ti/,
+    ],
+  ] as const)('%s: %s: no more than the own card holds, and whether it does', (locale, text, split) => {
+    expect(talk(locale, text).reply).toMatch(split);
+  });
+
   test('as many images as are said for the own cards', () => {
     expect(talk('en', 'upernet swin-t: official 8xb2, mine 1xb4, what lr?').reply).toContain(
       '4 per GPU × 4 accumulation steps',

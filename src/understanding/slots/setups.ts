@@ -1,4 +1,5 @@
 import type { Candidate } from '../candidates.ts';
+import { words } from '../lexicon/lexicon.ts';
 import { after, before, type Found, type Reading, take } from '../reading.ts';
 import { BATCH_WORD, LINKS, PER_GPU } from './batch-words.ts';
 
@@ -28,6 +29,12 @@ const MOVED = new RegExp(
   'g',
 );
 
+/** "官方 8x2", "the paper's 4x4": cards and the images of each, where no picture is that small. */
+const BARE =
+  /(?<![\d.x-])(\d{1,2})x(\d{1,2})(?![\dx.]| ?(?:张|块|卡|gpus?|cards?|px|像素|conv|kernel|卷积|pool|patch|grid|窗|tile|[a-z]?\d))/g;
+/** Somebody's setup, or the person's own cards beside it. */
+const TOLD = new RegExp(words('others', 'have'));
+
 const NEEDS_EACH = /each|per (?:gpu|card)|\dxb\d/;
 /** "8 GPUs, 1 image each", and the beginning of a configuration's name: "4xb4-80k". */
 const CARDS_EACH =
@@ -49,7 +56,10 @@ export function readSetups(reading: Reading): readonly Candidate<Batch>[] {
   });
   const told = NEEDS_EACH.test(reading.rest) ? take(reading, CARDS_EACH) : [];
   const times = [...take(reading, CARDS_TIMES), ...told].map((found) => perCard(found, true));
-  return [...moved, ...times, ...take(reading, TIMES_CARDS).map((found) => perCard(found, false))];
+  const bare = TOLD.test(reading.text)
+    ? take(reading, BARE).map((found) => ({ ...perCard(found, true), rank: 4 }))
+    : [];
+  return [...moved, ...times, ...bare, ...take(reading, TIMES_CARDS).map((found) => perCard(found, false))];
 }
 
 /** "从 4卡x4 换成单卡": the setup that is left says what total is to be kept. */
