@@ -17,3 +17,19 @@ export const encryptionKey = text.refine(
 export const retentionDays = text
   .transform((value) => Number(value ?? 30))
   .refine((value) => value > 0, 'must be a positive number');
+
+/** What is wrong, by variable. */
+type Problems = Readonly<Record<string, string>>;
+
+/** Of the variables that are needed, with where a person finds each, those that are absent. */
+export function missing(env: Readonly<Record<string, unknown>>, needed: Problems): Problems {
+  const absent = Object.entries(needed).filter(([name]) => env[name] === undefined);
+  return Object.fromEntries(absent.map(([name, where]) => [name, `missing (${where})`]));
+}
+
+/** One issue for each problem, with the variable as its path. */
+export function report(context: z.RefinementCtx, problems: Problems): void {
+  for (const [name, message] of Object.entries(problems)) {
+    context.addIssue({ code: 'custom', path: [name], message, input: undefined });
+  }
+}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Pace, usualPace } from '../supervisor.ts';
-import { encryptionKey, retentionDays, text } from '../variables.ts';
+import { encryptionKey, missing, report, retentionDays, text } from '../variables.ts';
 
 export interface DingtalkAdapterConfig {
   readonly clientId: string;
@@ -35,15 +35,14 @@ const variables = z.object({
   CHARTS: text.pipe(z.enum(['on', 'off'], 'must be on or off').optional()),
 });
 
+/** Where a person finds both. */
+const page = 'Credentials and Basic Information of the app, 凭证与基础信息';
+
 /** Environment variables → configuration; `null` when DingTalk is not configured, an issue for the one that is missing. */
 export const dingtalkEnvSchema = variables.transform((env, context): DingtalkAdapterConfig | null => {
   const { DINGTALK_CLIENT_ID: clientId = '', DINGTALK_CLIENT_SECRET: clientSecret = '' } = env;
   if (clientId === '' && clientSecret === '') return null;
-  for (const name of ['DINGTALK_CLIENT_ID', 'DINGTALK_CLIENT_SECRET'] as const) {
-    if (env[name] !== undefined) continue;
-    const message = 'missing (Credentials and Basic Information of the app, 凭证与基础信息)';
-    context.addIssue({ code: 'custom', path: [name], message, input: undefined });
-  }
+  report(context, missing(env, { DINGTALK_CLIENT_ID: page, DINGTALK_CLIENT_SECRET: page }));
   return {
     clientId,
     clientSecret,

@@ -4,20 +4,16 @@ import type { WebSocket } from 'ws';
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import type { Logger } from '../adapter.ts';
+import { createIntake } from '../intake.ts';
 import type { Link } from '../supervisor.ts';
 import { parseJson } from '../text.ts';
+import { fieldAt, textAt } from '../wire.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
 import { callOpenApi, isTrustedSocket } from './web.ts';
 
 const socketOptions = { rejectUnauthorized: true, handshakeTimeout: 10_000, maxPayload: 4 * 1024 * 1024 };
 
-const frameSchema = z.looseObject({
-  type: z.string(),
-  headers: z.looseObject({ topic: z.string().optional(), messageId: z.string().optional() }),
-  data: z.unknown().optional(),
-});
-type Frame = z.infer<typeof frameSchema>;
-
+const topic = 'headers.topic';
 const openedSchema = z.looseObject({ endpoint: z.string().min(1), ticket: z.string().min(1) });
 
 /** Takes a robot message; one that it rejects is not acknowledged, so that it is delivered again. */
@@ -43,7 +39,7 @@ export class StreamClient extends DWClient implements Link {
   readonly #settings: DingtalkAdapterConfig;
   readonly #logger: Logger;
   readonly #receive: Receive;
-  readonly #work = new Set<Promise<void>>();
+  readonly #intake: ReturnType<typeof createIntake>;
   #lastFrameAt = 0;
 
   constructor(settings: DingtalkAdapterConfig, logger: Logger, receive: Receive) {
@@ -51,6 +47,7 @@ export class StreamClient extends DWClient implements Link {
     this.#settings = settings;
     this.#logger = logger;
     this.#receive = receive;
+    this.#intake = createIntake(logger);
     this.config.autoReconnect = false;
     this.config.subscriptions = [{ type: 'CALLBACK', topic: TOPIC_ROBOT }];
     Reflect.set(this, 'sslopts', socketOptions);
@@ -94,16 +91,17 @@ export class StreamClient extends DWClient implements Link {
   /** A frame that cannot be read, or whose handling fails, never ends the process. */
   override onDownStream(data: string): void {
     this.#lastFrameAt = Date.now();
-    const frame = frameSchema.safeParse(parseJson(String(data))).data;
-    if (frame === undefined) this.#logger.warn({ reason: 'not a frame' }, 'unreadable frame');
-    else if (frame.type === 'SYSTEM') this.#system(frame);
-    else if (frame.type === 'CALLBACK' && frame.headers.topic === TOPIC_ROBOT) this.#robotMessage(frame);
+    const frame = parseJson(String(data));
+    const type = fieldAt(frame, 'headers') && textAt(frame, 'type');
+    if (!type) this.#logger.warn({ reason: 'not a frame' }, 'unreadable frame');
+    else if (type === 'SYSTEM') this.#system(frame);
+    else if (type === 'CALLBACK' && textAt(frame, topic) === TOPIC_ROBOT) this.#robotMessage(frame);
     else this.#acknowledge(frame);
   }
 
   /** Closes once the messages that were received are acknowledged. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#work);
+    await this.#intake.drain();
     this.disconnect();
   }
 
@@ -114,20 +112,20 @@ export class StreamClient extends DWClient implements Link {
     setTimeout(() => socket?.terminate(), 1_000).unref();
   }
 
-  #system({ headers, data }: Frame): void {
-    if (headers.topic === 'ping') this.#socket()?.send(JSON.stringify({ code: 200, headers, message: 'OK', data }));
-    if (headers.topic === 'disconnect') this.emit('renewal', 'the platform asked for it');
+  #system(frame: unknown): void {
+    const pong = { code: 200, headers: fieldAt(frame, 'headers'), message: 'OK', data: fieldAt(frame, 'data') };
+    if (textAt(frame, topic) === 'ping') this.#socket()?.send(JSON.stringify(pong));
+    if (textAt(frame, topic) === 'disconnect') this.emit('renewal', 'the platform asked for it');
   }
 
-  #robotMessage(frame: Frame): void {
-    const work = this.#receive(frame.data)
-      .then(() => this.#acknowledge(frame))
-      .catch((error: unknown) => this.#logger.error({ error }, 'message not kept'))
-      .finally(() => this.#work.delete(work));
-    this.#work.add(work);
+  #robotMessage(frame: unknown): void {
+    const ack = async (): Promise<void> => this.#acknowledge(frame);
+    const react = () => this.#receive(fieldAt(frame, 'data')).then(() => ({}));
+    void this.#intake.take({ ack, react, comesAgain: true }).catch(() => undefined);
   }
 
-  #acknowledge({ headers: { messageId } }: Frame): void {
+  #acknowledge(frame: unknown): void {
+    const messageId = textAt(frame, 'headers.messageId');
     if (messageId) this.socketCallBackResponse(messageId, { success: true });
   }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import type { AdapterContext } from '../adapter.ts';
-import { postJson } from '../http.ts';
+import { postJson, refusal } from '../http.ts';
 import type { Seal } from '../seal.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
 import type { DingtalkAddress } from './receive.ts';
@@ -52,8 +52,7 @@ async function viaWebhook(url: string, parcel: Parcel): Promise<boolean> {
   let reason = await post(url, addressed(parcel, richBody));
   if (contentRefused.test(reason)) reason = await post(url, addressed(parcel, plainBody));
   if (reason === '0' || gone.test(reason)) return reason === '0';
-  const code = busy.test(reason) ? 'platform-unreachable' : 'platform-refused';
-  throw new AppError(code, `DingTalk refused the session webhook: ${reason}`, { details: { reason } });
+  throw refusal(busy.test(reason), `DingTalk refused the session webhook: ${reason}`, { reason });
 }
 
 async function post(url: string, body: unknown): Promise<string> {
@@ -98,9 +97,7 @@ const answerShape = z.record(z.string(), z.array(z.unknown()).catch([])).catch({
 
 async function viaOpenApi({ config, token }: Courier, { address, message }: Parcel): Promise<void> {
   const { robotCode, conversation: openConversationId, staffId, isGroup } = address;
-  if (!isGroup && staffId === null) {
-    throw new AppError('platform-refused', 'no way back to a person outside the organisation');
-  }
+  if (!isGroup && staffId === null) throw refusal(false, 'no way back to a person outside the organisation');
   const target = isGroup ? { openConversationId } : { userIds: [staffId] };
   const path = isGroup ? '/v1.0/robot/groupMessages/send' : '/v1.0/robot/oToMessages/batchSend';
   const request = { path, what: 'a message', body: { robotCode, ...target, ...template(message) } };
@@ -115,6 +112,6 @@ async function viaOpenApi({ config, token }: Courier, { address, message }: Parc
   });
   const missed = Object.keys(answer).find((name) => !isGroup && answer[name]?.includes(staffId));
   if (missed === undefined) return;
-  const code = missed === 'flowControlledStaffIdList' ? 'platform-unreachable' : 'platform-refused';
-  throw new AppError(code, 'DingTalk did not pass the message on', { details: { reason: missed } });
+  const isBusy = missed === 'flowControlledStaffIdList';
+  throw refusal(isBusy, 'DingTalk did not pass the message on', { reason: missed });
 }

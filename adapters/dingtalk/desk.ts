@@ -1,10 +1,10 @@
 import type { IncomingMessage } from '../../src/message.ts';
 import type { Reply } from '../../src/reply/reply.ts';
 import type { AdapterContext } from '../adapter.ts';
-import { createOrder } from '../in-order.ts';
-import { createNotices } from '../notices.ts';
+import { createDesk } from '../desk.ts';
 import { chosenSay, isNumber, offered } from '../numbered-choices.ts';
 import type { Seal } from '../seal.ts';
+import { createShelf } from '../shelf.ts';
 import type { Parcel } from './deliver.ts';
 import { escapeMarkdown } from './limits.ts';
 import { type RobotMessage, readRobotMessage } from './receive.ts';
@@ -31,11 +31,10 @@ export interface Desk {
 }
 
 /** Takes robot messages in: to the inbox, or a word of our own where there is nothing to answer. */
-export function createDesk({ context, seal, send, keepMs }: DeskOptions): Desk {
+export function createRobotDesk({ context, seal, send, keepMs }: DeskOptions): Desk {
   const { store, logger, metrics, now } = context;
-  const inOrder = createOrder();
-  const mayTell = createNotices(now);
-  const keyOf = (conversationId: string): string => `dingtalk/choices/${conversationId}`;
+  const { inOrder, turnsAway, courtesy } = createDesk(context);
+  const choicesOf = createShelf(context, { name: 'dingtalk/choices', shape: offered, lifeMs: keepMs });
 
   /** A courtesy without the inbox, once per message: that it failed is only noted. */
   const tellOnce = async ({ messageId, address }: RobotMessage, which: 'textOnly' | 'overloaded'): Promise<void> => {
@@ -43,14 +42,13 @@ export function createDesk({ context, seal, send, keepMs }: DeskOptions): Desk {
     if (!(await store.setIfAbsent(`dingtalk/told/${messageId}`, true, options))) return;
     const words = context.texts(platformLocale)[which];
     const message = { title: words, text: escapeMarkdown(words), buttons: [], plain: words };
-    void send({ address, message }).catch((error: unknown) => logger.info({ error }, 'courtesy failed'));
+    void courtesy(which, () => send({ address, message }));
   };
 
   /** A bare number stands for a choice of the last answer, and is about that one. */
   const incoming = async (robot: RobotMessage, text: string): Promise<IncomingMessage> => {
     const { messageId, conversationId, userId, quotedCode } = robot;
-    const kept = isNumber(text) ? await store.get(keyOf(conversationId)) : undefined;
-    const choices = offered.safeParse(kept?.value).data;
+    const choices = isNumber(text) ? await choicesOf.find(conversationId) : undefined;
     const say = choices && chosenSay(text, choices);
     const estimateCode = quotedCode ?? (say === undefined ? undefined : choices?.estimateCode);
     const message = { messageId, conversationId, userId, locale: platformLocale, receivedAt: now() } as const;
@@ -61,8 +59,7 @@ export function createDesk({ context, seal, send, keepMs }: DeskOptions): Desk {
   const take = async (robot: RobotMessage): Promise<void> => {
     if (robot.text === undefined) return tellOnce(robot, 'textOnly');
     const message = await incoming(robot, robot.text);
-    const outcome = await context.accept({ address: robot.address, message });
-    if (outcome === 'overloaded' && mayTell(robot.userId)) await tellOnce(robot, 'overloaded');
+    if (await turnsAway({ address: robot.address, message })) await tellOnce(robot, 'overloaded');
   };
 
   return {
@@ -75,13 +72,12 @@ export function createDesk({ context, seal, send, keepMs }: DeskOptions): Desk {
         const fields = { code: 'platform-refused', reason: '20001' };
         logger.error(fields, 'monthly quota of the organisation is used up');
       } else {
-        // Messages of one conversation reach the inbox in the order in which they came.
         await inOrder(robot.conversationId, () => take(robot));
       }
     },
     async offer(conversationId, { choices, kind, estimateCode }) {
       const value = { question: kind === 'question', says: choices.map(({ say }) => say), estimateCode };
-      await store.set(keyOf(conversationId), value, { expiresAt: now() + keepMs });
+      await choicesOf.put(conversationId, value);
     },
   };
 }

@@ -6,7 +6,7 @@ import { Supervisor } from '../supervisor.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
 import { advice, StreamClient } from './connection.ts';
 import { deliverMessage, type Parcel } from './deliver.ts';
-import { createDesk } from './desk.ts';
+import { createRobotDesk } from './desk.ts';
 import { dingtalkLimits } from './limits.ts';
 import { dingtalkAddress } from './receive.ts';
 import { type DingtalkMessage, pictured, renderReply } from './render.ts';
@@ -23,7 +23,7 @@ export function createDingtalkAdapter(
   const seal = createSeal(config.encryptionKey, config.clientSecret);
   const token = createToken(config, context.now);
   const send = (parcel: Parcel): Promise<void> => deliverMessage({ config, context, seal, token }, parcel);
-  const desk = createDesk({ context, seal, send, keepMs: config.retentionDays * dayMs });
+  const desk = createRobotDesk({ context, seal, send, keepMs: config.retentionDays * dayMs });
   const drawn = createPictures({ upload: (png) => uploadPicture(config.legacyUrl, token, png), logger });
   const newClient = (): StreamClient => new StreamClient(config, logger, (data) => desk.receive(data));
   const connect = () => newClient().open();

@@ -1,6 +1,7 @@
 import type { Block, Choice, Reply } from '../../src/reply/reply.ts';
 import type { SurfaceTexts } from '../adapter.ts';
 import { squareOf } from '../chart.ts';
+import { filledBlocks, isShown, takeFitting } from '../layout.ts';
 import type { Bar, Picture } from '../pictures.ts';
 import { clip, clipBytes, oneLine } from '../text.ts';
 import { dingtalkLimits, escapeMarkdown } from './limits.ts';
@@ -46,24 +47,17 @@ export function renderReply(reply: Reply, { isGroup, picture }: Place, texts: Su
   };
 }
 
-const shown = ({ blocks, estimateCode }: Reply): readonly Block[] =>
-  blocks.filter(({ level }) => level === 'main' || estimateCode === undefined);
+const shown = (reply: Reply): readonly Block[] => filledBlocks(reply).filter((block) => isShown(reply, block));
 
 /** The bar that a picture can show. */
 export const pictured = (reply: Reply): Bar | undefined =>
-  shown(reply).find((block): block is Bar => block.kind === 'bar' && block.segments.length > 0);
+  shown(reply).find((block): block is Bar => block.kind === 'bar');
 
 /** Blocks in order while they fit. JSON doubles quotes and backslashes, so the JSON form is measured. */
 function bodyOf(reply: Reply, room: number, picture: Picture | undefined): string {
-  const kept: string[] = [];
-  let left = room;
-  for (const block of shown(reply)) {
-    const text = markdownOf(block, picture);
-    const size = Buffer.byteLength(JSON.stringify(text)) + separator.length * 2;
-    if (text === '' || size > left) continue;
-    kept.push(text);
-    left -= size;
-  }
+  const texts = shown(reply).map((block) => markdownOf(block, picture));
+  const sizeOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) + separator.length * 2;
+  const kept = takeFitting(texts, room, sizeOf);
   if (kept.length > 0) return joined(kept);
   return clipBytes(escapeMarkdown(reply.fallback), room / 2).replaceAll('\n', lineBreak);
 }
@@ -107,7 +101,6 @@ const lines = (text: string): string =>
 
 /** With a picture each part carries the square of its colour there. */
 function barText({ title, segments, note }: Bar, mediaId: string | undefined): string {
-  if (segments.length === 0) return '';
   const square = (index: number): string => (mediaId === undefined ? '' : `${squareOf(index)} `);
   const part = (label: string, bytes: number): string => `${escaped(label)} ${(bytes / gib).toPrecision(2)}`;
   const parts = segments.map(({ label, bytes }, index) => square(index) + part(label, bytes));

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { AppError } from '../../src/errors.ts';
-import { type Answer, type Post, postForm, postJson } from '../http.ts';
+import type { AppError } from '../../src/errors.ts';
+import { type Answer, type Post, postForm, postJson, refusal } from '../http.ts';
 import { createMemory, type Remembered } from '../memory.ts';
+import { fieldAt } from '../wire.ts';
 import type { DingtalkAdapterConfig } from './config.ts';
 
 /** Where session webhooks lead. https://open.dingtalk.com/document/orgapp/robot-reply-and-send-messages */
@@ -29,13 +30,10 @@ export function isTrustedSocket(url: string, config: DingtalkAdapterConfig): boo
   return protocol === 'wss:' && /\.dingtalk\.(com|io)$/u.test(hostname);
 }
 
-const codeShape = z.union([z.string(), z.number()]).optional();
-const failure = z.looseObject({ errcode: codeShape, code: codeShape, status: codeShape });
-
 /** The platform's own code: `errcode` of the older API, `code` of the newer one, `status` of the limit on addresses. */
 export function reasonOf({ status, body }: Answer): string {
-  const found = failure.safeParse(body).data;
-  const reason = String(found?.errcode ?? found?.code ?? found?.status ?? '');
+  const codes = ['errcode', 'code', 'status'].map((name) => fieldAt(body, name));
+  const reason = String(codes.find((code) => code !== undefined) ?? '');
   return /^[\w. -]{1,80}$/u.test(reason) ? reason : `HTTP ${status}`;
 }
 
@@ -44,8 +42,7 @@ function failureOf(answer: Answer, what: string): AppError {
   const details = { reason: reasonOf(answer), status: answer.status };
   const unreadable = answer.status >= 500 || answer.status === 429 || answer.body === undefined;
   const passing = unreadable || /^1111$|too\.?fast|QpsLimit|ServiceUnavailable/iu.test(details.reason);
-  const code = passing ? 'platform-unreachable' : 'platform-refused';
-  return new AppError(code, `DingTalk refused ${what}: ${details.reason}`, { details });
+  return refusal(passing, `DingTalk refused ${what}: ${details.reason}`, details);
 }
 
 /** @throws AppError `platform-unreachable` (worth a retry) or `platform-refused`. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { encryptionKey, retentionDays, text } from '../variables.ts';
+import { encryptionKey, missing, report, retentionDays, text } from '../variables.ts';
 
 /** How the platform reaches us and which workspaces we serve. */
 export type SlackCredentials =
@@ -46,51 +46,50 @@ type Variables = z.infer<typeof variables>;
 
 const oauthNames = ['SLACK_CLIENT_ID', 'SLACK_CLIENT_SECRET', 'SLACK_STATE_SECRET'] as const;
 
-type Problem = readonly [keyof Variables, string];
-
-/** What is missing or mixed up, by variable; empty when the credentials are complete. */
-function problemsOf(env: Variables): readonly Problem[] {
-  const { SLACK_BOT_TOKEN: bot, SLACK_APP_TOKEN: app, SLACK_SIGNING_SECRET: signing } = env;
-  const missing = (why: string, ...names: readonly (keyof Variables)[]): Problem[] =>
-    names.filter((name) => env[name] === undefined).map((name) => [name, `missing (${why})`]);
-  if (bot === undefined && app === undefined && oauthNames.some((name) => env[name] !== undefined))
-    return missing('several workspaces by OAuth', ...oauthNames, 'SLACK_SIGNING_SECRET', 'ENCRYPTION_KEY');
-  const problems = missing('the Bot User OAuth Token, xoxb-…', 'SLACK_BOT_TOKEN');
-  if (signing === undefined)
-    problems.push(...missing('xapp-… for Socket Mode, or SLACK_SIGNING_SECRET for HTTP', 'SLACK_APP_TOKEN'));
-  if (bot?.startsWith('xapp-'))
-    problems.push(['SLACK_BOT_TOKEN', 'holds an app-level token; the xoxb-… token belongs here']);
-  if (app?.startsWith('xoxb-')) problems.push(['SLACK_APP_TOKEN', 'holds a bot token; the xapp-… token belongs here']);
-  return problems;
+/** The way to connect that the variables mean, complete or not; undefined when Slack is not configured. */
+function transportOf(env: Variables): SlackCredentials['transport'] | undefined {
+  if (env.SLACK_APP_TOKEN !== undefined) return 'socket';
+  if (env.SLACK_BOT_TOKEN !== undefined) return env.SLACK_SIGNING_SECRET === undefined ? 'socket' : 'http';
+  if (oauthNames.some((name) => env[name] !== undefined)) return 'oauth';
+  return env.SLACK_SIGNING_SECRET === undefined ? undefined : 'http';
 }
 
-function credentialsOf(env: Variables): SlackCredentials {
-  const { SLACK_BOT_TOKEN: botToken = '', SLACK_APP_TOKEN: appToken, SLACK_SIGNING_SECRET: signingSecret = '' } = env;
-  if (appToken !== undefined) return { transport: 'socket', botToken, appToken };
-  if (botToken !== '') return { transport: 'http', botToken, signingSecret };
-  const {
-    SLACK_CLIENT_ID: clientId = '',
-    SLACK_CLIENT_SECRET: clientSecret = '',
-    SLACK_STATE_SECRET: stateSecret = '',
-  } = env;
-  return { transport: 'oauth', clientId, clientSecret, stateSecret, signingSecret };
-}
+/** What each way needs, with where a person finds it. */
+const needs = {
+  socket: {
+    SLACK_BOT_TOKEN: 'the Bot User OAuth Token, xoxb-…',
+    SLACK_APP_TOKEN: 'xapp-… for Socket Mode, or SLACK_SIGNING_SECRET for HTTP',
+  },
+  http: { SLACK_BOT_TOKEN: 'the Bot User OAuth Token, xoxb-…' },
+  oauth: Object.fromEntries(
+    [...oauthNames, 'SLACK_SIGNING_SECRET', 'ENCRYPTION_KEY'].map((name) => [name, 'several workspaces by OAuth']),
+  ),
+} as const;
 
 /**
  * Environment variables → configuration; `null` when Slack is not configured. A half configuration gives one issue per
  * missing variable, with the variable as its path.
  */
 export const slackEnvSchema = variables.transform((env, context): SlackAdapterConfig | null => {
-  const given = ['SLACK_BOT_TOKEN', 'SLACK_APP_TOKEN', 'SLACK_SIGNING_SECRET', ...oauthNames] as const;
-  if (given.every((name) => env[name] === undefined)) return null;
-  for (const [variable, message] of problemsOf(env)) {
-    context.addIssue({ code: 'custom', path: [variable], message, input: undefined });
-  }
-  const credentials = credentialsOf(env);
+  const transport = transportOf(env);
+  if (transport === undefined) return null;
+  report(context, missing(env, needs[transport]));
+  if (env.SLACK_BOT_TOKEN?.startsWith('xapp-'))
+    report(context, { SLACK_BOT_TOKEN: 'holds an app-level token; the xoxb-… token belongs here' });
+  if (env.SLACK_APP_TOKEN?.startsWith('xoxb-'))
+    report(context, { SLACK_APP_TOKEN: 'holds a bot token; the xapp-… token belongs here' });
+  const given = {
+    botToken: env.SLACK_BOT_TOKEN ?? '',
+    appToken: env.SLACK_APP_TOKEN ?? '',
+    signingSecret: env.SLACK_SIGNING_SECRET ?? '',
+    clientId: env.SLACK_CLIENT_ID ?? '',
+    clientSecret: env.SLACK_CLIENT_SECRET ?? '',
+    stateSecret: env.SLACK_STATE_SECRET ?? '',
+  };
   return {
-    credentials,
+    credentials: { transport, ...given },
     apiUrl: env.SLACK_API_URL,
-    ignoresSigningSecret: credentials.transport === 'socket' && env.SLACK_SIGNING_SECRET !== undefined,
+    ignoresSigningSecret: transport === 'socket' && env.SLACK_SIGNING_SECRET !== undefined,
     encryptionKey: env.ENCRYPTION_KEY,
     retentionDays: env.RETENTION_DAYS,
   };

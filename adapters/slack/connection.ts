@@ -1,48 +1,16 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { type App, SocketModeReceiver } from '@slack/bolt';
-import { z } from 'zod';
-import { AppError } from '../../src/errors.ts';
 import type { Logger } from '../adapter.ts';
+import { refusal } from '../http.ts';
 import type { Link } from '../supervisor.ts';
 import { parseJson } from '../text.ts';
+import { fieldAt, textAt } from '../wire.ts';
 import type { SlackAdapterConfig } from './config.ts';
 import { boltLogger, platformError, webClientOptions } from './web.ts';
 
 const helloTimeoutMs = 10_000;
 /** Limit for a pong, and three times the ping interval: lower than the default, so that dead sockets are noticed soon. */
 const pongTimeoutMs = 2_500;
-
-const frameSchema = z.looseObject({
-  type: z.string(),
-  reason: z.string().optional(),
-  num_connections: z.number().optional(),
-  payload: z
-    .looseObject({ event: z.looseObject({ type: z.string() }).optional().catch(undefined) })
-    .optional()
-    .catch(undefined),
-});
-type Frame = z.infer<typeof frameSchema>;
-
-type Client = SocketModeReceiver['client'];
-
-/** Lets `look` see every frame first; only those it wants go on, and a throw in the library stays inside. */
-function watchFrames(client: Client, look: (frame: Frame) => boolean, logger: Logger): void {
-  const handlers = client.listeners('ws_message');
-  const pass = async (handle: () => unknown): Promise<void> => {
-    try {
-      await handle();
-    } catch (error) {
-      logger.warn({ error }, 'frame not handled');
-    }
-  };
-  client.removeAllListeners('ws_message');
-  client.on('ws_message', (data: unknown, isBinary: unknown) => {
-    const frame = frameSchema.safeParse(parseJson(String(data))).data;
-    const readable = frame !== undefined && (frame.type !== 'events_api' || frame.payload?.event !== undefined);
-    if (!readable) logger.warn({ type: frame?.type }, 'unreadable frame');
-    else if (look(frame)) for (const handler of handlers) void pass(() => handler.call(client, data, isBinary));
-  });
-}
 
 export interface SocketOptions {
   readonly config: SlackAdapterConfig;
@@ -65,7 +33,7 @@ export async function openSocket({ config, appToken, logger, app }: SocketOption
   });
   const { client } = receiver;
   receiver.init(app);
-  const renewal = new Promise<string>((resolve) => watchFrames(client, lookFor(resolve, logger), logger));
+  const renewal = new Promise<string>((resolve) => watchFrames(client, logger, resolve));
   const closed = new Promise((resolve) => client.once('disconnected', resolve));
   client.on('error', () => undefined);
   try {
@@ -79,15 +47,29 @@ export async function openSocket({ config, appToken, logger, app }: SocketOption
 
 async function noHello(): Promise<never> {
   await wait(helloTimeoutMs, undefined, { ref: false });
-  throw new AppError('platform-unreachable', 'Slack sent no hello');
+  throw refusal(true, 'Slack sent no hello');
 }
 
-/** False keeps the frame from the library, which would close at once where Slack announces a change. */
-const lookFor =
-  (renew: (reason: string) => void, logger: Logger) =>
-  ({ type, num_connections: connections = 1, reason = 'unknown' }: Frame): boolean => {
+/**
+ * Sees every frame before the library, which would close at once where Slack announces a change, and throws at an event
+ * without an event; what it throws stays here.
+ */
+function watchFrames(client: SocketModeReceiver['client'], logger: Logger, renew: (reason: string) => void): void {
+  const handlers = client.listeners('ws_message');
+  client.removeAllListeners('ws_message');
+  client.on('ws_message', async (data: unknown, isBinary: unknown) => {
+    const frame = parseJson(String(data));
+    const type = textAt(frame, 'type');
+    const reason = textAt(frame, 'reason') ?? 'unknown';
+    const isReadable = type === 'events_api' ? textAt(frame, 'payload.event.type') : type;
+    if (isReadable === undefined) return logger.warn({ type }, 'unreadable frame');
+    if (type === 'disconnect' && reason !== 'too_many_websockets') return renew(reason);
+    const connections = Number(fieldAt(frame, 'num_connections') ?? 1);
     if (type === 'hello' && connections > 2) logger.warn({ connections }, 'other connections share the events');
-    if (type !== 'disconnect' || reason === 'too_many_websockets') return true;
-    renew(reason);
-    return false;
-  };
+    const handled = await Promise.allSettled(handlers.map(async (handle) => handle.call(client, data, isBinary)));
+    for (const { reason: error } of handled.filter(isFailure)) logger.warn({ error }, 'frame not handled');
+  });
+}
+
+const isFailure = (result: PromiseSettledResult<unknown>): result is PromiseRejectedResult =>
+  result.status === 'rejected';

@@ -1,28 +1,36 @@
 import type { webApi } from '@slack/bolt';
+import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import type { Reply } from '../../src/reply/reply.ts';
 import type { AdapterContext, Delivery } from '../adapter.ts';
+import { refusal } from '../http.ts';
 import type { Seal } from '../seal.ts';
-import { type SlackAddress, tenantOf, userIdOf } from './receive.ts';
+import type { Shelf } from '../shelf.ts';
+import { placeKeyOf, type SlackAddress, userIdOf } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
 import { postResponse, write } from './web.ts';
 
-/** Key of what the buttons under an answer need later: the details, and the message to share. */
-export const answerKey = (address: SlackAddress, code: string): string =>
-  `slack/answer/${tenantOf(address)}/${address.channel}/${code}`;
+/** What the buttons under an answer need later: the details, and the message to share where only the asker sees it. */
+export const keptAnswer = z.object({
+  shared: z.object({ text: z.string(), blocks: z.array(z.unknown()).readonly() }).optional(),
+  details: z.array(z.unknown()).readonly(),
+});
+export type KeptAnswers = Shelf<z.infer<typeof keptAnswer>>;
+
+export const answerKey = (address: SlackAddress, code: string): string => `${placeKeyOf(address)}/${code}`;
 
 export interface Courier {
   readonly context: AdapterContext;
   readonly address: SlackAddress;
   readonly client: webApi.WebClient;
   readonly seal: Seal;
+  readonly answers: KeptAnswers;
   readonly delivery?: Delivery | undefined;
-  /** How long the details of the answer can be opened. */
-  readonly keepMs: number;
 }
 
+type Way = (courier: Courier, message: SlackMessage) => Promise<void>;
+
 const quiet = { unfurl_links: false, unfurl_media: false };
-const eventType = 'gpu_size_answer';
 
 /** Whether an earlier attempt got through: our messages carry the delivery's key as metadata. */
 async function isDelivered({ address, client, delivery }: Courier): Promise<boolean> {
@@ -33,40 +41,39 @@ async function isDelivered({ address, client, delivery }: Courier): Promise<bool
   return found?.messages?.some((message) => JSON.stringify(message.metadata ?? {}).includes(delivery.key)) ?? false;
 }
 
-async function post(courier: Courier, { text, blocks }: SlackMessage): Promise<void> {
+const post: Way = async (courier, { text, blocks }) => {
   const { context, address, client, delivery } = courier;
   if (await isDelivered(courier)) return;
   const thread = address.threadTs === null ? {} : { thread_ts: address.threadTs };
-  const metadata =
-    delivery === undefined ? {} : { metadata: { event_type: eventType, event_payload: { key: delivery.key } } };
-  const message = { channel: address.channel, text, ...thread, ...metadata, ...quiet };
+  const mark = delivery && { metadata: { event_type: 'gpu_size_answer', event_payload: { key: delivery.key } } };
+  const message = { channel: address.channel, text, ...thread, ...mark, ...quiet };
   await write(client, 'chat.postMessage', { ...message, blocks }).catch((error: unknown) => {
     const reason = error instanceof AppError ? error.details['reason'] : undefined;
     if (reason !== 'invalid_blocks' && reason !== 'msg_blocks_too_long') throw error;
     context.logger.warn({ error }, 'blocks refused, text sent');
     return write(client, 'chat.postMessage', message);
   });
-}
+};
 
-async function update({ address, client }: Courier, { text, blocks }: SlackMessage): Promise<void> {
+const update: Way = async ({ address, client }, { text, blocks }) => {
   const { channel, updateTs: ts } = address;
-  if (ts === null || address.ephemeral) throw new AppError('platform-refused', 'nothing to update');
+  if (ts === null || address.ephemeral) throw refusal(false, 'nothing to update');
   await write(client, 'chat.update', { channel, ts, text, blocks });
-}
+};
 
-async function respond({ address, seal }: Courier, { text, blocks }: SlackMessage): Promise<void> {
-  const url = address.response === null ? undefined : seal.open(address.response);
-  if (url === undefined) throw new AppError('platform-refused', 'no response URL');
+const respond: Way = async ({ address, seal }, { text, blocks }) => {
+  const url = seal.open(address.response ?? '');
+  if (url === undefined) throw refusal(false, 'no response URL');
   await postResponse(url, { text, blocks, replace_original: address.route === 'update', response_type: 'ephemeral' });
-}
+};
 
 /** Where only the asker reads it: in the channel if we are in it, else in the direct messages. */
-async function whisper({ address, client }: Courier, { text, blocks }: SlackMessage): Promise<void> {
+const whisper: Way = async ({ address, client }, { text, blocks }) => {
   const { channel, user } = address;
   await write(client, 'chat.postEphemeral', { channel, user, text, blocks }).catch(() =>
     write(client, 'chat.postMessage', { channel: user, text, blocks, ...quiet }),
   );
-}
+};
 
 const routes = { post: [post, respond], update: [respond, update, post], respond: [respond, whisper] } as const;
 
@@ -90,19 +97,16 @@ async function send(courier: Courier, message: SlackMessage): Promise<void> {
 
 /** Renders, sends, and keeps what the buttons under the answer need. */
 export async function deliverReply(courier: Courier, reply: Reply): Promise<void> {
-  const { context, address, keepMs } = courier;
+  const { context, address, answers } = courier;
   const ephemeral = address.ephemeral || address.route === 'respond';
-  const { message, shared, details } = renderReply(
-    reply,
-    { thread: address.thread, ephemeral },
-    context.texts(reply.locale),
-  );
+  const placement = { thread: address.thread, ephemeral };
+  const { message, shared, details } = renderReply(reply, placement, context.texts(reply.locale));
   await send(courier, message);
-  if (reply.estimateCode === undefined || (details.length === 0 && !ephemeral)) return;
+  const code = reply.estimateCode;
+  if (code === undefined || (details.length === 0 && !ephemeral)) return;
   const kept = ephemeral ? { shared, details } : { details };
-  const options = { expiresAt: context.now() + keepMs, userId: userIdOf(address) };
   // The answer is out: a failure here may cost a button, never a second answer.
-  await context.store.set(answerKey(address, reply.estimateCode), kept, options).catch((error: unknown) => {
+  await answers.put(answerKey(address, code), kept, userIdOf(address)).catch((error: unknown) => {
     context.logger.warn({ error }, 'details not kept');
   });
 }

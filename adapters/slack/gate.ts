@@ -1,93 +1,53 @@
 import type { ServerResponse } from 'node:http';
-import { setTimeout as wait } from 'node:timers/promises';
-import { App, HTTPReceiver, type ReceiverEvent } from '@slack/bolt';
-import { AppError } from '../../src/errors.ts';
+import { App, HTTPReceiver } from '@slack/bolt';
 import type { AdapterContext, HttpSurface } from '../adapter.ts';
+import { createIntake, type Reaction } from '../intake.ts';
+import { fieldAt, textAt } from '../wire.ts';
 import { type SlackAdapterConfig, slackScopes } from './config.ts';
-import type { Reaction } from './desk.ts';
 import type { Installations } from './installations.ts';
 import { escapeText } from './limits.ts';
-import { type Delivery, delivery } from './receive.ts';
 import { boltLogger, postResponse, webClientOptions } from './web.ts';
 
 /** Slack waits three seconds for the answer to a command or a press. */
-const ackDeadlineMs = 2_500;
-const drainMs = 4_000;
+const deadlineMs = 2_500;
 
 /** An app without a receiver of its own: those of Socket Mode come and go. */
 const noReceiver = { init: () => undefined, start: async () => undefined, stop: async () => undefined };
+
+export interface Gate {
+  readonly app: App;
+  /** Waits, bounded, for what is being received. */
+  drain(): Promise<void>;
+}
 
 /**
  * What Bolt's receivers hand deliveries to, without Bolt's listeners, which acknowledge an event before anybody saw it,
  * run all at once and answer nothing where one of them throws. Here an event is acknowledged once it is stored (an
  * error leaves it to Slack's redelivery); commands and presses always get an answer in time, known to us or not.
  */
-export class Gate extends App {
-  readonly #running = new Set<Promise<void>>();
-  readonly #context: AdapterContext;
-  readonly #react: (body: Delivery) => Promise<Reaction>;
-
-  constructor(context: AdapterContext, react: (body: Delivery) => Promise<Reaction>) {
-    const logger = boltLogger(context.logger);
-    super({ receiver: noReceiver, logger, deferInitialization: true, convoStore: false, ignoreSelf: false });
-    this.#context = context;
-    this.#react = react;
-  }
-
-  override processEvent(event: ReceiverEvent): Promise<void> {
-    const work = this.#pass(event).finally(() => this.#running.delete(work));
-    this.#running.add(work);
-    return work;
-  }
-
-  /** Waits, bounded, for what is being received. */
-  async drain(): Promise<void> {
-    await Promise.race([Promise.allSettled(this.#running), wait(drainMs, undefined, { ref: false })]);
-  }
-
-  async #pass(event: ReceiverEvent): Promise<void> {
-    const { logger } = this.#context;
-    const body = delivery.safeParse(event.body).data;
-    if (body === undefined) logger.warn({}, 'unreadable delivery');
-    let acknowledged = false;
-    const ack = async (response?: unknown): Promise<void> => {
-      if (acknowledged) return;
-      acknowledged = true;
-      await event.ack(response);
-    };
-    const isEvent = Boolean(body?.event);
-    const deadline = isEvent ? undefined : setTimeout(() => void ack().catch(() => undefined), ackDeadlineMs);
-    try {
-      const { response, afterwards } = body === undefined ? {} : await this.#react(body);
-      await ack(response);
-      await afterwards?.();
-    } catch (error) {
-      const gone = error instanceof AppError && error.code === 'platform-refused';
-      if (gone) logger.info({ error }, 'workspace without installation');
-      else logger.error({ error }, 'receiving failed');
-      if (isEvent && !gone && !acknowledged) throw error;
-      await ack(gone || body === undefined ? undefined : this.#apology(body));
-    } finally {
-      clearTimeout(deadline);
-    }
-  }
-
-  /** What a person reads whose command, form or press could not be stored; in both languages, nobody can be asked now. */
-  #apology({ command, type, response_url: url }: Delivery): unknown {
-    const text = escapeText(`${this.#context.texts('zh').failed}\n${this.#context.texts('en').failed}`);
-    const ephemeral = { response_type: 'ephemeral', replace_original: false, text };
-    if (typeof command === 'string') return ephemeral;
-    if (type === 'view_submission') return { response_action: 'errors', errors: { model: text } };
-    if (url) void postResponse(url, ephemeral).catch(() => undefined);
-    return undefined;
-  }
+export function createGate({ logger, texts }: AdapterContext, react: (body: unknown) => Promise<Reaction>): Gate {
+  const intake = createIntake(logger);
+  const library = boltLogger(logger);
+  const options = { receiver: noReceiver, logger: library, deferInitialization: true };
+  const app = new App({ ...options, convoStore: false, ignoreSelf: false });
+  // In both languages: nobody can be asked now.
+  const apology = escapeText(`${texts('zh').failed}\n${texts('en').failed}`);
+  app.processEvent = ({ body, ack }) => {
+    const incoming = { ack, react: () => react(body) };
+    if (fieldAt(body, 'event')) return intake.take({ ...incoming, comesAgain: true });
+    return intake.take({ ...incoming, comesAgain: false, deadlineMs, apology: () => apologize(body, apology) });
+  };
+  return { app, drain: intake.drain };
 }
 
-export interface WebParts {
-  readonly config: SlackAdapterConfig;
-  readonly context: AdapterContext;
-  readonly installations: Installations;
-  readonly gate: Gate;
+/** What a person reads whose command, form or press could not be stored. */
+function apologize(body: unknown, text: string): unknown {
+  const ephemeral = { response_type: 'ephemeral', replace_original: false, text };
+  if (textAt(body, 'command') !== undefined) return ephemeral;
+  if (textAt(body, 'type') === 'view_submission') return { response_action: 'errors', errors: { model: text } };
+  const url = textAt(body, 'response_url');
+  if (url) void postResponse(url, ephemeral).catch(() => undefined);
+  return undefined;
 }
 
 /** 500 makes Slack deliver the event again. */
@@ -99,23 +59,33 @@ async function processEventErrorHandler({ response }: { response: ServerResponse
 /** Requests stamped in the future pass the library's check, and could be replayed until then. */
 const isFromFuture = (stamp: unknown): boolean => Number(stamp) * 1_000 > Date.now() + 300_000;
 
+export interface HttpParts {
+  readonly config: SlackAdapterConfig;
+  readonly context: AdapterContext;
+  readonly installations: Installations;
+  readonly app: App;
+}
+
 /** HTTP transport with Slack's signature check, and the pages of OAuth for several workspaces; none in Socket Mode. */
-export function openHttp({ config, context, installations, gate }: WebParts): HttpSurface | undefined {
+export function openHttp({ config, context, installations, app }: HttpParts): HttpSurface | undefined {
   const { credentials } = config;
   if (credentials.transport === 'socket') return undefined;
-  const { transport, signingSecret } = credentials;
   const logger = boltLogger(context.logger);
-  const common = { signingSecret, logger, bodyLimit: 1_000_000, processEventErrorHandler };
-  const oauth = transport === 'oauth' && {
-    clientId: credentials.clientId,
-    clientSecret: credentials.clientSecret,
-    stateSecret: credentials.stateSecret,
+  const oauth = credentials.transport === 'oauth' && {
+    ...credentials,
     scopes: [...slackScopes.required, ...slackScopes.optional],
     installationStore: installations,
     installerOptions: { clientOptions: webClientOptions(config, logger) },
   };
-  const receiver = new HTTPReceiver({ ...common, ...oauth });
-  receiver.init(gate);
+  const { signingSecret } = credentials;
+  const receiver = new HTTPReceiver({
+    signingSecret,
+    logger,
+    bodyLimit: 1_000_000,
+    processEventErrorHandler,
+    ...oauth,
+  });
+  receiver.init(app);
   return {
     paths: ['/slack/events', ...(oauth ? ['/slack/install', '/slack/oauth_redirect'] : [])],
     handle(request, response) {

@@ -1,16 +1,18 @@
+import { z } from 'zod';
 import type { Adapter, AdapterContext } from '../adapter.ts';
 import { createSeal } from '../seal.ts';
+import { createShelf } from '../shelf.ts';
 import { type Link, Supervisor, usualPace } from '../supervisor.ts';
+import { createThreads } from '../threads.ts';
 import type { SlackAdapterConfig } from './config.ts';
 import { openSocket } from './connection.ts';
-import { deliverReply } from './deliver.ts';
-import { createDesk } from './desk.ts';
-import { Gate, openHttp } from './gate.ts';
+import { deliverReply, keptAnswer } from './deliver.ts';
+import { createSlackDesk } from './desk.ts';
+import { createGate, openHttp } from './gate.ts';
 import { createInstallations } from './installations.ts';
 import { slackAddress, tenantOf, type Workspace } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
 import { react } from './surfaces.ts';
-import { createThreads } from './threads.ts';
 import { createWorkspaces } from './workspaces.ts';
 
 export type { SlackAdapterConfig } from './config.ts';
@@ -25,23 +27,27 @@ const never = new Promise<never>(() => undefined);
 export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterContext): Adapter<SlackMessage> {
   const { credentials } = config;
   const { logger } = context;
-  const keepMs = config.retentionDays * dayMs;
+  const lifeMs = config.retentionDays * dayMs;
   const secret = credentials.transport === 'socket' ? credentials.appToken : credentials.signingSecret;
   const seal = createSeal(config.encryptionKey, secret);
+  const threads = createShelf(context, { name: 'slack/thread', shape: z.string(), lifeMs });
+  const answers = createShelf(context, { name: 'slack/answer', shape: keptAnswer, lifeMs });
   const installations = createInstallations(context, seal);
-  const workspaces = createWorkspaces({ config, context, installations });
+  const workspaces = createWorkspaces(config, context, installations);
   let tryAgain = (_reason: string): void => undefined;
 
-  /** Somebody removed the app. Where it was our only workspace, the token is tried again: nothing works any more. */
+  /** Where it was our only workspace, the token is tried again: nothing works any more. */
   const removed = async (workspace: Workspace, event: string): Promise<void> => {
-    logger.warn({ event, tenant: tenantOf(workspace) }, 'the app was removed from a workspace');
-    await installations.remove(workspace);
+    const tenant = tenantOf(workspace);
+    logger.warn({ event, tenant }, 'the app was removed from a workspace');
+    await installations.drop(tenant);
+    await Promise.all([threads.dropAll(`${tenant}/`), answers.dropAll(`${tenant}/`)]);
     tryAgain(event);
   };
-  const resolveThread = createThreads(context, keepMs);
-  const desk = createDesk({ context, seal, workspaces, resolveThread, removed });
-  const gate = new Gate(context, (body) => react(desk, body));
-  const http = openHttp({ config, context, installations, gate });
+  const resolveThread = createThreads(threads);
+  const desk = createSlackDesk({ context, seal, workspaces, answers, resolveThread, removed });
+  const { app, drain } = createGate(context, (body) => react(desk, body));
+  const http = openHttp({ config, context, installations, app });
 
   /** Over HTTP there is nothing to keep open, and a token that works is all it takes. */
   const connect = async (): Promise<Link> => {
@@ -50,10 +56,9 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
       tryAgain = resolve;
     });
     if (credentials.transport !== 'socket') return { renewal: again, closed: never, close: async () => undefined };
-    const link = await openSocket({ config, logger, app: gate, appToken: credentials.appToken });
-    /** What came over it is acknowledged over it. */
-    const close = (): Promise<void> => gate.drain().then(link.close);
-    return { ...link, renewal: Promise.race([link.renewal, again]), close };
+    const link = await openSocket({ config, logger, app, appToken: credentials.appToken });
+    // What came over it is acknowledged over it.
+    return { ...link, renewal: Promise.race([link.renewal, again]), close: () => drain().then(link.close) };
   };
   const connection = new Supervisor({ name: 'slack', context, pace, connect, advice });
   return {
@@ -66,16 +71,16 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
       if (connection.refusal !== undefined) throw connection.refusal;
     },
     async stop() {
-      await Promise.all([connection.stop(), gate.drain()]);
+      await Promise.all([connection.stop(), drain()]);
     },
     status: () => connection.status,
     render: (reply) => renderReply(reply, { thread: '', ephemeral: false }, context.texts(reply.locale)).message,
     async deliver(place, reply, delivery) {
       const address = slackAddress.parse(place);
       const client = await workspaces.clientFor(address);
-      await deliverReply({ context, address, client, seal, delivery, keepMs }, reply);
+      await deliverReply({ context, address, client, seal, answers, delivery }, reply);
     },
     profileLocale: (address) => workspaces.localeOf(slackAddress.parse(address)),
-    check: () => workspaces.check(),
+    check: workspaces.check,
   };
 }

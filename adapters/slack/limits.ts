@@ -21,7 +21,14 @@ export const slackLimits = {
   tableRows: 100,
   tableCharacters: 10_000,
   viewTitle: 24,
+  /** Ours: as much as two messages. */
+  viewCharacters: 24_000,
+  placeholder: 150,
+  /** Ours: what fits a field of the form. */
+  inputText: 200,
   suggestedPrompts: 4,
+  /** Ours: what people type or paste. */
+  incomingCharacters: 20_000,
 } as const;
 
 /** The three characters with a meaning in Slack's text: https://docs.slack.dev/messaging/formatting-message-text#escaping */

@@ -1,8 +1,9 @@
 import type { types } from '@slack/bolt';
 import type { Choice, Reply } from '../../src/reply/reply.ts';
 import type { SurfaceTexts } from '../adapter.ts';
+import { filledBlocks, isShown, takeFitting } from '../layout.ts';
 import { clip, clipBytes } from '../text.ts';
-import { isEmpty, paragraph, plain, toSlack } from './blocks.ts';
+import { buttonOf, paragraph, plain, toSlack } from './blocks.ts';
 import { escapeText, slackLimits } from './limits.ts';
 
 type KnownBlock = types.KnownBlock;
@@ -34,43 +35,22 @@ const buttonsShown = 5;
 const reservedCharacters = 3_000;
 const reservedBlocks = 5;
 
+const charactersOf = (blocks: unknown): number => JSON.stringify(blocks).length;
+
 /** Blocks in order while they fit; what does not fit goes behind the details button. */
 function layOut(reply: Reply): { main: KnownBlock[]; details: KnownBlock[] } {
-  const main: KnownBlock[] = [];
-  const details: KnownBlock[] = [];
-  let characters = 0;
-  for (const block of reply.blocks.filter((candidate) => !isEmpty(candidate))) {
-    const wanted = block.level === 'main' || reply.estimateCode === undefined;
-    const table = block.kind === 'tiers' && !main.some(({ type }) => type === 'table');
-    const blocks = wanted ? toSlack(block, table) : [];
-    const size = wanted ? JSON.stringify(blocks).length : 0;
-    const fits = characters + size <= slackLimits.messageCharacters - reservedCharacters;
-    const room = main.length + blocks.length <= slackLimits.messageBlocks - reservedBlocks;
-    if (wanted && fits && room) {
-      main.push(...blocks);
-      characters += size;
-    } else details.push(...toSlack(block, false));
-  }
-  return { main, details: withinView(details) };
+  const filled = filledBlocks(reply);
+  const wanted = filled.filter((block) => isShown(reply, block));
+  const table = wanted.find(({ kind }) => kind === 'tiers');
+  const written = wanted.map((block) => ({ block, blocks: toSlack(block, block === table) }));
+  const listed = takeFitting(written, slackLimits.messageBlocks - reservedBlocks, ({ blocks }) => blocks.length);
+  const room = slackLimits.messageCharacters - reservedCharacters;
+  const main = takeFitting(listed, room, ({ blocks }) => charactersOf(blocks));
+  const placed = new Set(main.map(({ block }) => block));
+  const rest = filled.filter((block) => !placed.has(block)).flatMap((block) => toSlack(block, false));
+  const details = takeFitting(rest.slice(0, slackLimits.viewBlocks), slackLimits.viewCharacters, charactersOf);
+  return { main: main.flatMap(({ blocks }) => blocks), details };
 }
-
-function withinView(blocks: readonly KnownBlock[]): KnownBlock[] {
-  const kept: KnownBlock[] = [];
-  let characters = 0;
-  for (const block of blocks.slice(0, slackLimits.viewBlocks)) {
-    characters += JSON.stringify(block).length;
-    if (characters <= slackLimits.messageCharacters * 2) kept.push(block);
-  }
-  return kept;
-}
-
-const buttonOf = (choice: Choice, index: number): types.Button => ({
-  type: 'button',
-  action_id: `choice:${index}`,
-  text: plain(clip(choice.label, slackLimits.buttonText)),
-  value: choice.say,
-  ...(choice.primary === true ? { style: 'primary' } : {}),
-});
 
 function menuOf(choices: readonly Choice[], placeholder: string): types.StaticSelect[] {
   const options = choices
@@ -92,25 +72,23 @@ function controlsOf({ reply, placement, hasDetails, texts }: Controls): KnownBlo
   const code = reply.estimateCode;
   const id = (name: string): string => encodeControlId(name, code ?? '', placement.thread);
   const choices = reply.choices.filter(({ say }) => say !== '' && say.length <= slackLimits.buttonValue);
-  const extra = (action: string, label: string): types.Button => ({
-    type: 'button',
-    action_id: action,
-    text: plain(label),
-  });
   const press = [
-    ...choices.slice(0, buttonsShown).map(buttonOf),
+    ...choices.slice(0, buttonsShown).map(({ label, say, primary = false }, index) => ({
+      ...buttonOf(`choice:${index}`, clip(label, slackLimits.buttonText), say),
+      ...(primary ? { style: 'primary' as const } : {}),
+    })),
     ...menuOf(choices.slice(buttonsShown), texts.otherCard),
-    ...(hasDetails ? [extra('details', texts.details)] : []),
-    ...(placement.ephemeral && code !== undefined ? [extra('share', texts.share)] : []),
+    ...(hasDetails ? [buttonOf('details', texts.details)] : []),
+    ...(placement.ephemeral && code !== undefined ? [buttonOf('share', texts.share)] : []),
   ];
   const actions: KnownBlock[] = press.length === 0 ? [] : [{ type: 'actions', block_id: id('c'), elements: press }];
   if (code === undefined || reply.kind !== 'answer') return actions;
-  const button = (text: string, value: string) => ({ text: plain(text), value });
+  const verdict = (text: string, value: string) => ({ text: plain(text), value });
   const feedback: types.FeedbackButtons = {
     type: 'feedback_buttons',
     action_id: 'feedback',
-    positive_button: button(texts.helpful, 'up'),
-    negative_button: button(texts.notHelpful, 'down'),
+    positive_button: verdict(texts.helpful, 'up'),
+    negative_button: verdict(texts.notHelpful, 'down'),
   };
   return [...actions, { type: 'context_actions', block_id: id('f'), elements: [feedback] }];
 }

@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
-import { z } from 'zod';
+import type { Reaction } from '../intake.ts';
+import { fieldAt, listAt, textAt } from '../wire.ts';
 import { answerKey } from './deliver.ts';
-import type { Desk, Reaction } from './desk.ts';
+import type { Desk } from './desk.ts';
 import { escapeText, slackLimits } from './limits.ts';
 import {
-  type Delivery,
+  keyOf,
   kindOf,
+  placeKeyOf,
   placeOf,
   plainText,
   readPersonMessage,
@@ -16,9 +17,9 @@ import {
 } from './receive.ts';
 import { decodeControlId } from './render.ts';
 import { detailsView, homeView, readForm } from './views.ts';
-import { call, postResponse } from './web.ts';
+import { postResponse } from './web.ts';
 
-type Handler = (desk: Desk, body: Delivery) => Promise<Reaction>;
+type Handler = (desk: Desk, body: unknown) => Promise<Reaction>;
 
 /** Whatever is not in this table is acknowledged and forgotten. */
 const handlers: ReadonlyMap<string, Handler> = new Map([
@@ -35,24 +36,23 @@ const handlers: ReadonlyMap<string, Handler> = new Map([
 ]);
 
 /** @throws AppError `platform-refused` when the app is not installed where it comes from; any error of the store. */
-export async function react(desk: Desk, body: Delivery): Promise<Reaction> {
+export async function react(desk: Desk, body: unknown): Promise<Reaction> {
   const handle = handlers.get(kindOf(body));
   if (handle === undefined) return {};
   if (handle !== onRemoval) await desk.workspaces.clientFor(workspaceOf(body));
   return handle(desk, body);
 }
 
-/** The same for the same request only: a replay is recognised by it. */
-const keyOf = (body: Delivery): string =>
-  createHash('sha256').update(JSON.stringify(body)).digest('base64url').slice(0, 32);
+/** By it Slack allows one view to be opened, within three seconds. */
+const triggerOf = (body: unknown): string => textAt(body, 'trigger_id') ?? '';
 
-async function onMessage(desk: Desk, body: Delivery): Promise<Reaction> {
+async function onMessage(desk: Desk, body: unknown): Promise<Reaction> {
   const message = readPersonMessage(body, desk.workspaces.botUser());
   if (message === undefined) return {};
-  const { team, channel, ts, text, hasFiles, isDirect } = message;
+  const { place, channel, ts, text, hasFiles, isDirect } = message;
   const threadTs = message.threadTs ?? ts;
   // Threads do not wait for each other.
-  return desk.inOrder(`${team}/${isDirect ? channel : `${channel}/${threadTs}`}`, async () => {
+  return desk.inOrder(isDirect ? place : `${place}/${threadTs}`, async () => {
     const thread = await desk.resolveThread(message);
     if (thread === undefined) return {};
     const address = slackAddress.parse({ ...message, thread, threadTs });
@@ -61,10 +61,8 @@ async function onMessage(desk: Desk, body: Delivery): Promise<Reaction> {
   });
 }
 
-const homeEvent = z.looseObject({ user: z.string(), channel: z.string(), tab: z.string() });
-
-async function onHome(desk: Desk, body: Delivery): Promise<Reaction> {
-  const { user, channel, tab } = homeEvent.parse(body.event);
+async function onHome(desk: Desk, body: unknown): Promise<Reaction> {
+  const [user = '', channel = '', tab = ''] = ['user', 'channel', 'tab'].map((name) => textAt(body, `event.${name}`));
   const address = slackAddress.parse({ ...workspaceOf(body), user, channel, isDirect: true, thread: user });
   const show = async (): Promise<void> => {
     const [client, texts] = await Promise.all([desk.workspaces.clientFor(address), desk.textsFor(address)]);
@@ -79,105 +77,96 @@ async function onHome(desk: Desk, body: Delivery): Promise<Reaction> {
   return { afterwards: () => desk.courtesy(tab, show) };
 }
 
-const revocation = z.looseObject({ tokens: z.looseObject({ bot: z.array(z.unknown()).nullish() }) });
-
 /** Revoked tokens of people alone are none of ours. */
-async function onRemoval(desk: Desk, body: Delivery): Promise<Reaction> {
-  const { data } = revocation.safeParse(body.event);
-  if (data === undefined || data.tokens.bot?.length) await desk.removed(workspaceOf(body), kindOf(body));
+async function onRemoval(desk: Desk, body: unknown): Promise<Reaction> {
+  const ofPeople = fieldAt(body, 'event.tokens') !== undefined && listAt(body, 'event.tokens.bot').length === 0;
+  if (!ofPeople) await desk.removed(workspaceOf(body), kindOf(body));
   return {};
 }
 
 const isHelp = (text: string): boolean => /^(help|h|\?|？|帮助)$/iu.test(text);
 
-async function onCommand(desk: Desk, body: Delivery): Promise<Reaction> {
+async function onCommand(desk: Desk, body: unknown): Promise<Reaction> {
   const address = { ...placeOf(body, desk.seal.close), route: 'respond' as const, ephemeral: true };
-  const text = plainText(body.text);
-  if (body.command !== '/gpu-size' || isHelp(text)) {
+  const text = plainText(textAt(body, 'text') ?? '');
+  if (textAt(body, 'command') !== '/gpu-size' || isHelp(text)) {
     const { help, helpInThreads } = await desk.textsFor(address);
     return { response: { response_type: 'ephemeral', text: escapeText(`${help}\n${helpInThreads}`) } };
   }
-  if (text === '') return { afterwards: () => desk.openForm(body.trigger_id, address) };
+  if (text === '') return { afterwards: () => desk.openForm(triggerOf(body), address) };
   return desk.say({ address, text, key: keyOf(body) });
 }
 
-async function onShortcut(desk: Desk, body: Delivery): Promise<Reaction> {
-  return { afterwards: () => desk.openForm(body.trigger_id, placeOf(body, desk.seal.close)) };
+async function onShortcut(desk: Desk, body: unknown): Promise<Reaction> {
+  return { afterwards: () => desk.openForm(triggerOf(body), placeOf(body, desk.seal.close)) };
 }
 
 /** Reads the message and answers in its thread, which from then on is open for the asker. */
-async function onMessageShortcut(desk: Desk, body: Delivery): Promise<Reaction> {
-  const place = placeOf(body, desk.seal.close);
-  const ts = body.message?.ts ?? body.message_ts ?? '';
-  const threadTs = body.message?.thread_ts ?? ts;
-  const text = plainText(body.message?.text ?? '');
-  const asked = { ...place, ts, threadTs, text, hasFiles: false, mentionsUs: true, addressesOther: false };
-  const thread = (await desk.resolveThread(asked)) ?? threadTs;
-  return desk.say({ address: { ...place, threadTs, thread }, text, key: keyOf(body) });
+async function onMessageShortcut(desk: Desk, body: unknown): Promise<Reaction> {
+  const address = placeOf(body, desk.seal.close);
+  const ts = textAt(body, 'message.ts', 'message_ts') ?? '';
+  const threadTs = textAt(body, 'message.thread_ts') ?? ts;
+  const asked = { ...address, ts, threadTs, mentionsUs: true, addressesOther: false };
+  const thread =
+    (await desk.resolveThread({ ...asked, place: placeKeyOf(address), userId: userIdOf(address) })) ?? threadTs;
+  const text = plainText(textAt(body, 'message.text') ?? '');
+  return desk.say({ address: { ...address, threadTs, thread }, text, key: keyOf(body) });
 }
 
-async function onForm(desk: Desk, body: Delivery): Promise<Reaction> {
-  const address = slackAddress.parse(JSON.parse(body.view?.private_metadata ?? ''));
-  const form = readForm(body.view?.state?.values, await desk.textsFor(address));
+async function onForm(desk: Desk, body: unknown): Promise<Reaction> {
+  const address = slackAddress.parse(JSON.parse(textAt(body, 'view.private_metadata') ?? ''));
+  const form = readForm(fieldAt(body, 'view.state.values'), await desk.textsFor(address));
   if ('errors' in form) return { response: { response_action: 'errors', errors: form.errors } };
   return desk.say({ address, text: form.text, key: keyOf(body) });
 }
 
-async function onPress(desk: Desk, body: Delivery): Promise<Reaction> {
-  const [pressed] = body.actions;
-  if (pressed === undefined) return {};
+async function onPress(desk: Desk, body: unknown): Promise<Reaction> {
   const place = placeOf(body, desk.seal.close);
-  const { container, message } = body;
-  const { thread = place.user, code = '' } = decodeControlId(pressed.block_id) ?? {};
+  const [pressed] = listAt(body, 'actions');
+  const control = textAt(pressed, 'action_id') ?? '';
+  const value = textAt(pressed, 'selected_option.value', 'value') ?? '';
+  const { thread = place.user, code = '' } = decodeControlId(textAt(pressed, 'block_id') ?? '') ?? {};
   /** The message that the control stands in, and the conversation that the message belongs to. */
   const address: SlackAddress = {
     ...place,
     thread,
-    threadTs: container?.thread_ts ?? message?.thread_ts ?? null,
-    updateTs: container?.message_ts ?? message?.ts ?? null,
-    ephemeral: container?.is_ephemeral === true,
+    threadTs: textAt(body, 'container.thread_ts', 'message.thread_ts') ?? null,
+    updateTs: textAt(body, 'container.message_ts', 'message.ts') ?? null,
+    ephemeral: fieldAt(body, 'container.is_ephemeral') === true,
   };
-  const action = pressed.action_id;
-  const value = pressed.selected_option?.value ?? pressed.value ?? '';
-  if (action.startsWith('choice')) {
-    const estimateCode = code === '' ? undefined : code;
-    return desk.say({ address: { ...address, route: 'update' }, text: value, key: keyOf(body), estimateCode });
-  }
-  if (action === 'again') return desk.say({ address: place, text: value, key: keyOf(body) });
-  if (action === 'open_form') return { afterwards: () => desk.openForm(body.trigger_id, place) };
+  const key = keyOf(body);
+  if (control.startsWith('choice'))
+    return desk.say({ address: { ...address, route: 'update' }, text: value, key, estimateCode: code });
+  if (control === 'again') return desk.say({ address: place, text: value, key });
+  if (control === 'open_form') return { afterwards: () => desk.openForm(triggerOf(body), place) };
   if (code === '') return {};
-  return { afterwards: () => onAnswer(desk, { action, address, code, value, trigger: body.trigger_id }) };
+  if (control === 'feedback')
+    return { afterwards: () => onFeedback(desk, address, { code, isHelpful: value === 'up' }) };
+  const press = { code, isShare: control === 'share', trigger: triggerOf(body) };
+  return { afterwards: () => desk.attempt(address, control, () => onAnswer(desk, address, press)) };
 }
 
-/** What the buttons under an answer need; `shared` where only the asker sees it: see `deliverReply`. */
-const kept = z.object({
-  shared: z.object({ text: z.string(), blocks: z.array(z.unknown()) }).optional(),
-  details: z.array(z.unknown()),
-});
+async function onFeedback(
+  desk: Desk,
+  address: SlackAddress,
+  said: { code: string; isHelpful: boolean },
+): Promise<void> {
+  await desk.context.feedback(userIdOf(address), said.code, said.isHelpful);
+  await desk.tell(address, ({ thanks }) => thanks);
+}
 
 interface AnswerPress {
-  readonly action: string;
-  readonly address: SlackAddress;
   readonly code: string;
-  readonly value: string;
+  readonly isShare: boolean;
   readonly trigger: string;
 }
 
-/** Details, sharing and feedback of one answer. */
-async function onAnswer(desk: Desk, { action, address, code, value, trigger }: AnswerPress): Promise<unknown> {
-  const { context, workspaces } = desk;
-  if (action === 'feedback') {
-    await context.feedback(userIdOf(address), code, value === 'up');
-    return desk.tell(address, ({ thanks }) => thanks);
+/** Shares an answer that only the asker saw, or shows its details: see `deliverReply`. */
+async function onAnswer(desk: Desk, address: SlackAddress, { code, isShare, trigger }: AnswerPress): Promise<void> {
+  const kept = await desk.answers.find(answerKey(address, code));
+  const url = desk.seal.open(address.response ?? '');
+  if (isShare && kept?.shared !== undefined && url !== undefined) {
+    return postResponse(url, { ...kept.shared, response_type: 'in_channel', replace_original: false });
   }
-  return desk.attempt(address, action, async () => {
-    const found = kept.safeParse((await context.store.get(answerKey(address, code)))?.value).data;
-    const url = desk.responseUrl(address);
-    if (action === 'share' && found?.shared !== undefined && url !== undefined) {
-      return postResponse(url, { ...found.shared, response_type: 'in_channel', replace_original: false });
-    }
-    const view = detailsView(await desk.textsFor(address), found?.details ?? []);
-    const client = await workspaces.clientFor(address);
-    return call('views.open', client.apiCall('views.open', { trigger_id: trigger, view }));
-  });
+  await desk.openView(trigger, address, detailsView(await desk.textsFor(address), kept?.details ?? []));
 }

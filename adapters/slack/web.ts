@@ -1,18 +1,12 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { LogLevel, webApi } from '@slack/bolt';
-import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import type { Logger } from '../adapter.ts';
-import { postJson } from '../http.ts';
+import { postJson, refusal } from '../http.ts';
+import { fieldAt, listAt, textAt } from '../wire.ts';
 import type { SlackAdapterConfig } from './config.ts';
-
-const { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebClient } = webApi;
 
 /** Answers of the Web API that a later attempt may cure: https://docs.slack.dev/reference/methods/chat.postMessage#errors */
 const passing = /^(?:rate_?limited|internal_error|fatal_error|service_unavailable|request_timeout|unreadable_answer)$/u;
-
-/** Longest pause, in seconds, that one call sits out by itself after a 429; longer ones are the inbox's business. */
-const patienceSeconds = 3;
 
 /** Warnings and errors of the library in our log; its debug lines hold what people wrote. */
 export function boltLogger(logger: Logger): webApi.Logger {
@@ -32,63 +26,42 @@ export const webClientOptions = ({ apiUrl }: SlackAdapterConfig, logger: webApi.
   logger,
 });
 
-export const createWebClient = (token: string, config: SlackAdapterConfig, logger: webApi.Logger): webApi.WebClient =>
-  new WebClient(token, webClientOptions(config, logger));
-
-const unreachable = (message: string): AppError => new AppError('platform-unreachable', message);
-
 function refused(doing: string, said = ''): AppError {
   const reason = /^[a-z_]{1,60}$/u.test(said) ? said : 'unreadable_answer';
-  const code = passing.test(reason) ? 'platform-unreachable' : 'platform-refused';
-  return new AppError(code, `Slack refused ${doing}: ${reason}`, { details: { reason } });
+  return refusal(passing.test(reason), `Slack refused ${doing}: ${reason}`, { reason });
 }
 
 /** Refused (the platform said no) or unreachable (worth a retry); never carries a body, which may hold a person's text. */
 export function platformError(error: unknown, doing: string): AppError {
   if (error instanceof AppError) return error;
-  if (error instanceof WebAPIPlatformError) return refused(doing, error.data.error);
-  if (error instanceof WebAPIHTTPError) return unreachable(`Slack answered ${error.statusCode} to ${doing}`);
-  if (error instanceof WebAPIRateLimitedError) return unreachable(`Slack asks to wait with ${doing}`);
-  return unreachable(`Slack did not answer ${doing}`);
+  if (error instanceof webApi.WebAPIPlatformError) return refused(doing, error.data.error);
+  if (error instanceof webApi.WebAPIRateLimitedError) return refusal(true, `Slack asks to wait with ${doing}`);
+  const status = error instanceof webApi.WebAPIHTTPError ? `: HTTP ${error.statusCode}` : '';
+  return refusal(true, `Slack did not answer ${doing}${status}`);
 }
 
 /** A Web API call by the library, with our errors. */
 export const call = <T>(doing: string, answer: Promise<T>): Promise<T> =>
   answer.catch((error: unknown) => Promise.reject(platformError(error, doing)));
 
-const outcome = z.object({
-  ok: z.boolean(),
-  error: z.string().optional(),
-  response_metadata: z
-    .object({ messages: z.array(z.string()) })
-    .optional()
-    .catch(undefined),
-});
-
 /**
  * Calls a method that writes a message: these take JSON. The library would walk through every block for a log line that
  * nobody reads and repeat a request of unknown outcome, which may post twice; whoever delivers looks first.
  */
-export async function write(client: webApi.WebClient, method: string, message: object, patient = true): Promise<void> {
-  const headers = { authorization: `Bearer ${client.token}`, 'content-type': 'application/json; charset=utf-8' };
-  const post = { what: method, body: message, headers };
-  const { status, body, retryAfter = Number.POSITIVE_INFINITY } = await postJson(client.slackApiUrl + method, post);
-  if (status === 429 && patient && retryAfter <= patienceSeconds) {
-    await wait(retryAfter * 1_000);
-    return write(client, method, message, false);
-  }
-  if (status !== 200) throw unreachable(`Slack answered ${status} to ${method}`);
-  const { ok, error, response_metadata: about } = outcome.safeParse(body).data ?? { ok: false };
-  if (ok) return;
+export async function write({ token, slackApiUrl }: webApi.WebClient, method: string, message: object): Promise<void> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json; charset=utf-8' };
+  const { status, body } = await postJson(slackApiUrl + method, { what: method, body: message, headers });
+  if (status !== 200) throw refusal(true, `Slack answered ${status} to ${method}`);
+  if (fieldAt(body, 'ok') === true) return;
   // Which block it is about, without what stands in it.
-  const places = about?.messages.flatMap((text) => /\[json-pointer:[/\w]+\]/u.exec(text) ?? []) ?? [];
-  throw refused([method, ...places].join(' '), error);
+  const messages = listAt(body, 'response_metadata.messages').map(String);
+  const places = messages.flatMap((text) => /\[json-pointer:[/\w]+\]/u.exec(text) ?? []);
+  throw refused([method, ...places].join(' '), textAt(body, 'error'));
 }
 
 /** Posts to a response URL: https://docs.slack.dev/interactivity/handling-user-interaction#message_responses */
 export async function postResponse(url: string, body: Readonly<Record<string, unknown>>): Promise<void> {
   const { status, body: answer } = await postJson(url, { what: 'an answer by response URL', body });
-  if (status < 300 && outcome.safeParse(answer).data?.ok !== false) return;
-  const code = status === 429 || status >= 500 ? 'platform-unreachable' : 'platform-refused';
-  throw new AppError(code, `the response URL answered ${status}`, { details: { status } });
+  if (status < 300 && fieldAt(answer, 'ok') !== false) return;
+  throw refusal(status === 429 || status >= 500, `the response URL answered ${status}`, { status });
 }
