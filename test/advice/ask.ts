@@ -30,13 +30,14 @@ export const plainRequest: RecommendationRequest = {
   hoursPerMonth: 720,
 };
 
-/** Asks with a few fields changed; `workload` fields are laid over the toy workload. */
+/** Asks with a few fields changed, nothing remembered; `workload` fields are laid over the toy workload. */
 export function ask(
   changed: Omit<Partial<RecommendationRequest>, 'workload'> & { readonly workload?: Partial<Workload> } = {},
   otherPorts: Partial<AdvicePorts> = {},
 ): Recommendation {
   const workload = { ...toyWorkload, ...changed.workload };
-  return recommend({ ...plainRequest, ...changed, workload }, { ...ports, ...otherPorts });
+  const estimate = (one: Workload) => toyEstimate(one);
+  return recommend({ ...plainRequest, ...changed, workload }, { ...ports, estimate, ...otherPorts });
 }
 
 export function best(recommendation: Recommendation, gpu: string) {

@@ -23,8 +23,8 @@ describe('recommendations of one workload share what knows no price', () => {
           BUDGETS.map((one) => ({ ...one, region, freeTotalBatch, workload: small })),
         ),
       );
-    const shared = questions.map((question) => ask(question));
-    const alone = questions.map((question) => ask(question, { estimate: (workload) => toyEstimate(workload) }));
+    const shared = questions.map((question) => ask(question, { estimate: toyEstimate }));
+    const alone = questions.map((question) => ask(question));
     expect(shared).toEqual(alone);
   });
 
