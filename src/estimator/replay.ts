@@ -170,27 +170,21 @@ function scanForward(t: Tape): readonly [Peak, Peak] {
     delta[storage.birth] = (delta[storage.birth] ?? 0) + storage.bytes;
     if (storage.holders === 0) delta[storage.death + 1] = (delta[storage.death + 1] ?? 0) - storage.bytes;
   }
-  const kernels = byOperation(t, t.kernelBytes);
-  const workspaces = byOperation(t, t.workspaceBytes);
+  const kernel = t.kernels.reader();
+  const workspace = t.workspaces.reader();
   const peaks = [noPeak(), noPeak()] as const;
   const [plain, withWorkspace] = peaks;
   let current = 0;
   for (let operation = 0; operation <= t.now; operation += 1) {
     current += delta[operation] ?? 0;
     if (current > plain.bytes) plain.bytes = current;
-    const total = current + (kernels[operation] ?? 0);
+    const total = current + kernel(operation);
     if (total > plain.withKernels) note(plain, t, { operation, total });
-    const most = total + (workspaces[operation] ?? 0);
+    const most = total + workspace(operation);
     if (most > withWorkspace.withKernels) note(withWorkspace, t, { operation, total: most });
   }
   withWorkspace.bytes = plain.bytes;
   return peaks;
-}
-
-function byOperation(t: Tape, bytes: ReadonlyMap<number, number>): Float64Array {
-  const list = new Float64Array(t.now + 1);
-  for (const [operation, count] of bytes) list[operation] = count;
-  return list;
 }
 
 function note(peak: Peak, t: Tape, { operation, total }: { operation: number; total: number }): void {
@@ -202,7 +196,7 @@ function note(peak: Peak, t: Tape, { operation, total }: { operation: number; to
 
 /** Bytes inside the kernel of a forward operation. */
 export function kernelBytesAt(t: Tape, operation: number, convWorkspace: boolean): number {
-  return (t.kernelBytes.get(operation) ?? 0) + (convWorkspace ? (t.workspaceBytes.get(operation) ?? 0) : 0);
+  return t.kernels.at(operation) + (convWorkspace ? t.workspaces.at(operation) : 0);
 }
 
 /** Storages alive during a forward operation. */

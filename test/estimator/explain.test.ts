@@ -145,7 +145,7 @@ describe('what holds memory at the peak', () => {
     expect(sumOf(backward.holders)).toBe(backward.bytes.allocatedPeak);
     const forward = explain((t) => {
       const out = conv2d(t, t.input([1, 16, 32, 32]), { out: 16, kernel: 1 });
-      t.kernel(1024 * KIB);
+      t.kernels.add(t.now, 1024 * KIB);
       return out;
     });
     expect(forward.peak.phase).toBe('forward');

@@ -78,7 +78,7 @@ export function hfMatchByPoints(t: Tape, { classes, masks }: HfMaskPrediction, t
 
 /** The same memory under another shape, outside of the graph. */
 function asShape(x: Tensor, shape: readonly number[]): Tensor {
-  return new Tensor(x.storage, shape, x.dtype);
+  return new Tensor({ storage: x.storage, shape, dtype: x.dtype });
 }
 
 /** Binary cross entropy of every query against ones and zeros, spread over the truth by two products. */

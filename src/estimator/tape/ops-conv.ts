@@ -103,11 +103,11 @@ function convolve(t: Tape, c: Convolution): Tensor {
   const storage = t.allocate(c.shape, input.dtype);
   t.work(c.kind, input.dtype === 'half', {
     macs: c.macs,
-    products: productsOf([input, weight]),
+    products: productsOf(input, weight),
     bytes: byteSize(input) + byteSize(weight) + storage.bytes,
   });
   const workspace = c.workspace && input.dtype === 'float' ? workspaceBytes(c) : 0;
-  if (workspace > 0) t.workspace(workspace);
+  if (workspace > 0) t.workspaces.add(t.now, workspace);
   const saved = input.requiresGrad || weight.requiresGrad ? [input.storage, weight.storage] : [];
   const rule: BackwardRule = workspace === 0 ? freshRule : withWorkspace(workspace);
   return t.result({ storage, shape: c.shape, dtype: input.dtype }, { name: 'convolution', inputs, saved, rule });

@@ -45,8 +45,8 @@ export function toFloat(t: Tape, x: Tensor): Tensor {
 }
 
 /** Backward products of a convolution or matrix product: one for each operand that needs a gradient. */
-export function productsOf(operands: readonly Tensor[]): number {
-  return operands.reduce((count, operand) => (operand.requiresGrad ? count + 1 : count), 0);
+export function productsOf(a: Tensor, b: Tensor): number {
+  return (a.requiresGrad ? 1 : 0) + (b.requiresGrad ? 1 : 0);
 }
 
 /** Which tensors a unary pointwise operation keeps for backward. */
@@ -191,5 +191,5 @@ export function multiply(t: Tape, a: Tensor, b: Tensor, options: { inPlace?: boo
 /** Data that carries no gradient, made by one operation (random masks, indices, index arithmetic). */
 export function constant(t: Tape, name: string, shape: readonly number[], dtype: DType): Tensor {
   t.begin(name, []);
-  return new Tensor(t.allocate(shape, dtype), shape, dtype);
+  return new Tensor({ storage: t.allocate(shape, dtype), shape, dtype });
 }

@@ -40,8 +40,9 @@ function logSigmoidExp(t: Tape, logits: Tensor): Tensor {
 /** `F.one_hot`: a comparison with all labels, then int64; the result is seen as B×C×area. */
 function oneHot(t: Tape, target: Tensor, [batch = 1, classes = 1, area = 1]: readonly number[]): Tensor {
   const labels = constant(t, 'arange', [classes], 'long');
+  const shape = [batch, area, classes];
   t.begin('eq', [target, labels]);
-  const equal = new Tensor(t.allocate([batch, area, classes], 'byte'), [batch, area, classes], 'byte');
+  const equal = new Tensor({ storage: t.allocate(shape, 'byte'), shape, dtype: 'byte' });
   const hot = constant(t, 'one_hot', [batch, classes, area], 'long');
   t.keep(labels, equal);
   return hot;
@@ -49,7 +50,7 @@ function oneHot(t: Tape, target: Tensor, [batch = 1, classes = 1, area = 1]: rea
 
 function asFloat(t: Tape, hot: Tensor): Tensor {
   t.begin('to', [hot]);
-  return new Tensor(t.allocate(hot.shape, 'float'), hot.shape, 'float');
+  return new Tensor({ storage: t.allocate(hot.shape, 'float'), shape: hot.shape, dtype: 'float' });
 }
 
 /** Tversky score with both weights a half. */

@@ -60,7 +60,7 @@ function matrixProduct(t: Tape, p: Product): Tensor {
   const storage = t.allocate(p.shape, dtype);
   const features = p.weight.shape[1] ?? 1;
   t.work('matmul', dtype === 'half', {
-    products: productsOf([p.input, p.weight]),
+    products: productsOf(p.input, p.weight),
     macs: elements(p.shape) * features,
     bytes: byteSize(p.input) + byteSize(p.weight) + storage.bytes,
   });
@@ -109,7 +109,7 @@ function batchProduct(t: Tape, held: readonly Tensor[], a: Tensor, b: Tensor): T
   const shape = [batch, rows, columns];
   const storage = t.allocate(shape, a.dtype);
   t.work('matmul', a.dtype === 'half', {
-    products: productsOf([a, b]),
+    products: productsOf(a, b),
     macs: batch * rows * columns * inner,
     bytes: byteSize(a) + byteSize(b) + storage.bytes,
   });

@@ -49,7 +49,7 @@ export function binaryCrossEntropy(t: Tape, logits: Tensor, target: Tensor, redu
   t.begin('binary_cross_entropy_with_logits', [logits, input, target]);
   const shape = reduced ? [] : input.shape;
   const storage = t.allocate(shape, 'float');
-  if (t.options.kernelTemporaries) t.kernel(2 * byteSize(input));
+  if (t.options.kernelTemporaries) t.kernels.add(t.now, 2 * byteSize(input));
   t.work('pointwise', false, { macs: 0, bytes: 3 * byteSize(input) });
   const rule: BackwardRule = (walk, node) => {
     const probabilities = walk.transient(byteSize(input));
@@ -70,7 +70,7 @@ export function binaryCrossEntropyOfProbabilities(t: Tape, probabilities: Tensor
   const input = toFloat(t, probabilities);
   t.begin('binary_cross_entropy', [probabilities, input, target]);
   const storage = t.allocate([], 'float');
-  if (t.options.kernelTemporaries) t.kernel(byteSize(input));
+  if (t.options.kernelTemporaries) t.kernels.add(t.now, byteSize(input));
   t.work('pointwise', false, { macs: 0, bytes: 3 * byteSize(input) });
   const rule: BackwardRule = (walk, node) => emitFresh(walk, node, 0);
   const saved = [input.storage, target.storage];

@@ -11,7 +11,7 @@ export function derived(
   result: { shape: readonly number[]; dtype: DType },
 ): Tensor {
   t.begin(name, inputs);
-  return new Tensor(t.allocate(result.shape, result.dtype), result.shape, result.dtype);
+  return new Tensor({ storage: t.allocate(result.shape, result.dtype), shape: result.shape, dtype: result.dtype });
 }
 
 /** `torch.baddbmm(mask, a, b)`: scores with an additive mask that needs no gradient; keeps both factors. */
@@ -25,7 +25,7 @@ export function maskedProduct(t: Tape, mask: Tensor, a: Tensor, b: Tensor): Tens
   const shape = [batch, rows, columns];
   const storage = t.allocate(shape, left.dtype);
   t.work('matmul', left.dtype === 'half', {
-    products: productsOf([left, right]),
+    products: productsOf(left, right),
     macs: batch * rows * columns * inner,
     bytes: byteSize(left) + byteSize(right) + byteSize(added) + storage.bytes,
   });

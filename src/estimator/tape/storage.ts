@@ -119,12 +119,12 @@ export class Tensor {
   /** Which output of `node` it is. */
   slot = 0;
 
-  constructor(storage: Storage, shape: readonly number[], dtype: DType, view: TensorView = ROW_MAJOR) {
-    this.storage = storage;
-    this.shape = shape;
-    this.dtype = dtype;
-    this.strides = view.strides ?? null;
-    this.param = view.param ?? null;
+  constructor(output: Output, param: Param | null = null) {
+    this.storage = output.storage;
+    this.shape = output.shape;
+    this.dtype = output.dtype;
+    this.strides = output.strides ?? null;
+    this.param = param;
   }
 
   get requiresGrad(): boolean {
@@ -138,12 +138,13 @@ export class Tensor {
   }
 }
 
-interface TensorView {
+/** The output of an operation before it becomes a tensor; without `strides` it is row-major. */
+export interface Output {
+  readonly storage: Storage;
+  readonly shape: readonly number[];
+  readonly dtype: DType;
   readonly strides?: readonly number[] | null;
-  readonly param?: Param | null;
 }
-
-const ROW_MAJOR: TensorView = {};
 
 /** Region that is replayed in backward instead of being kept. */
 export interface Region {

@@ -1,5 +1,3 @@
-import type { DType, Storage } from './storage.ts';
-
 /** Rules that changed between versions of torch (docs/estimator.md, "torch versions"). */
 export interface TorchRules {
   /** Before 1.11 softmax and log_softmax kept their input too. */
@@ -40,12 +38,4 @@ export interface WorkAmount {
   readonly bytes: number;
   /** Products of the same size in backward: one for each operand that needs a gradient. */
   readonly products?: number;
-}
-
-/** The output of an operation before it becomes a tensor. */
-export interface Output {
-  readonly storage: Storage;
-  readonly shape: readonly number[];
-  readonly dtype: DType;
-  readonly strides?: readonly number[] | null;
 }

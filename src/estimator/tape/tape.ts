@@ -6,6 +6,7 @@ import {
   itemSize,
   Node,
   type Operation,
+  type Output,
   Param,
   type Region,
   roundToBlock,
@@ -13,8 +14,8 @@ import {
   storageBytes,
   Tensor,
 } from './storage.ts';
-import type { Output, TapeOptions, WorkAmount, WorkKind } from './tape-types.ts';
-import { WorkLog } from './work-log.ts';
+import type { TapeOptions, WorkAmount, WorkKind } from './tape-types.ts';
+import { KernelMemory, WorkLog } from './work-log.ts';
 
 /**
  * Runs a network symbolically: every operation makes storages and, when a gradient flows through it, a node.
@@ -31,9 +32,9 @@ export class Tape {
   readonly operationScopes: number[] = [];
   readonly works = new WorkLog();
   /** Kernel-internal bytes by operation, outside of what traces count. */
-  readonly kernelBytes = new Map<number, number>();
+  readonly kernels = new KernelMemory();
   /** The same of convolution workspaces, which only some cards take. */
-  readonly workspaceBytes = new Map<number, number>();
+  readonly workspaces = new KernelMemory();
   /** Which of the two 16-bit types autocast uses has changed what was recorded. */
   readsHalfType = false;
   parameterCount = 0;
@@ -87,7 +88,7 @@ export class Tape {
     this.parameterBytes += storage.bytes;
     const param = new Param(storage, shape, trainable);
     this.params.push(param);
-    return this.made(new Tensor(storage, shape, 'float', { strides: null, param }));
+    return this.made(new Tensor({ storage, shape, dtype: 'float', strides: null }, param));
   }
 
   /** Runs modules whose weights live in `weights`: the first run makes them, every later run uses them again. */
@@ -110,7 +111,7 @@ export class Tape {
     if (known !== undefined) return known;
     const storage = new Storage(storageBytes(shape, dtype), -1, this.scope, true);
     this.bufferBytes += storage.bytes;
-    return this.made(new Tensor(storage, shape, dtype));
+    return this.made(new Tensor({ storage, shape, dtype, strides: null }));
   }
 
   /** Running mean and variance of a BatchNorm, and its counter: memory that no operation of the tape reads. */
@@ -127,13 +128,13 @@ export class Tape {
   input(shape: readonly number[], dtype: DType = 'float'): Tensor {
     const storage = new Storage(storageBytes(shape, dtype), -1, 0, true);
     this.inputBytes += storage.bytes;
-    return new Tensor(storage, shape, dtype);
+    return new Tensor({ storage, shape, dtype, strides: null });
   }
 
   target(shape: readonly number[], dtype: DType): Tensor {
     const storage = new Storage(storageBytes(shape, dtype), -1, 0, true);
     this.targetBytes += storage.bytes;
-    return new Tensor(storage, shape, dtype);
+    return new Tensor({ storage, shape, dtype, strides: null });
   }
 
   /** Parameters made inside are not trained. */
@@ -207,16 +208,6 @@ export class Tape {
     return storage;
   }
 
-  /** Bytes that a kernel uses internally during the current operation. */
-  kernel(bytes: number): void {
-    this.kernelBytes.set(this.now, (this.kernelBytes.get(this.now) ?? 0) + bytes);
-  }
-
-  /** Workspace of a convolution during the current operation. */
-  workspace(bytes: number): void {
-    this.workspaceBytes.set(this.now, bytes);
-  }
-
   /** Records the work of the current operation, for timing and the count of multiply-accumulates. */
   work(kind: WorkKind, half: boolean, amount: WorkAmount): void {
     const products = (amount.products ?? (this.tracked ? 1 : 0)) + (this.region === null ? 0 : 1);
@@ -225,17 +216,20 @@ export class Tape {
 
   /** Turns an output into a tensor, with a node when a gradient flows back through the operation. */
   result(output: Output, recorded: Operation): Tensor {
-    const tensor = new Tensor(output.storage, output.shape, output.dtype, output);
+    const tensor = new Tensor(output);
     if (this.tracks(recorded.inputs)) tensor.node = this.node([tensor], recorded);
     return tensor;
   }
 
   /** Several outputs of one operation (split, unbind). */
   results(outputs: readonly Output[], recorded: Operation): Tensor[] {
-    const tensors = outputs.map((output) => new Tensor(output.storage, output.shape, output.dtype, output));
+    const tensors = outputs.map((output) => new Tensor(output));
     if (!this.tracks(recorded.inputs)) return tensors;
     const node = this.node(tensors, recorded);
-    for (const [slot, tensor] of tensors.entries()) Object.assign(tensor, { node, slot });
+    tensors.forEach((tensor, slot) => {
+      tensor.node = node;
+      tensor.slot = slot;
+    });
     return tensors;
   }
 

@@ -24,3 +24,37 @@ export class WorkLog {
     this.products.push(products);
   }
 }
+
+/** Bytes inside the kernels of some operations, in the order of the operations. */
+export class KernelMemory {
+  private readonly operations: number[] = [];
+  private readonly bytes: number[] = [];
+
+  get total(): number {
+    return this.bytes.reduce((sum, bytes) => sum + bytes, 0);
+  }
+
+  /** @param operation the last one, or a later one. */
+  add(operation: number, bytes: number): void {
+    const last = this.operations.length - 1;
+    if (this.operations[last] === operation) this.bytes[last] = (this.bytes[last] ?? 0) + bytes;
+    else {
+      this.operations.push(operation);
+      this.bytes.push(bytes);
+    }
+  }
+
+  at(operation: number): number {
+    return this.bytes[this.operations.indexOf(operation)] ?? 0;
+  }
+
+  /** Answers for operations asked in their order, without a search. */
+  reader(): (operation: number) => number {
+    let next = 0;
+    return (operation) => {
+      if (this.operations[next] !== operation) return 0;
+      next += 1;
+      return this.bytes[next - 1] ?? 0;
+    };
+  }
+}

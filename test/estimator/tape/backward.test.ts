@@ -215,8 +215,8 @@ describe('what lives in forward', () => {
   test('kernel-internal bytes count apart and add up within an operation', () => {
     const { forward: peak } = forward((t) => {
       const x = scale(t, activation(t, MAP));
-      t.kernel(U);
-      t.kernel(U);
+      t.kernels.add(t.now, U);
+      t.kernels.add(t.now, U);
       return scale(t, x);
     });
     expect(peak).toMatchObject({ bytes: 2 * U, withKernels: 4 * U, operation: 'mul', mark: 1 });
