@@ -1,6 +1,13 @@
 import type { Locale } from '../message.ts';
 import type { Ambiguity, Artifact, Intent, SlotName, Slots, Understanding } from '../understanding/understanding.ts';
 
+/** What undo goes back to. */
+export interface Step {
+  readonly slots: Slots;
+  readonly intent: Intent | null;
+  readonly compared?: readonly string[];
+}
+
 /** What is remembered about one conversation between turns. JSON; versioned by the store. */
 export interface DialogState {
   /** Version of this shape; older states are upgraded or dropped on read. */
@@ -14,8 +21,8 @@ export interface DialogState {
   readonly waived: readonly SlotName[];
   readonly intent: Intent | null;
   readonly answered: boolean;
-  /** Slots before the last changes, newest last (undo, "the last one"); bounded. */
-  readonly history: readonly Slots[];
+  /** What was held before the last changes, newest last (undo, "the last one"); bounded. */
+  readonly history: readonly Step[];
   readonly estimateCode: string | null;
   /** Figures of the failure that was pasted, until its workload is known and answered. */
   readonly failure?: Artifact;

@@ -1,7 +1,7 @@
 import type { Locale } from '../message.ts';
 import type { Ambiguity, Intent, SlotName, Slots, Understanding } from '../understanding/understanding.ts';
-import type { DialogState } from './dialog-state.ts';
-import { applyChanges, mergeSlots, namedGpus } from './slots.ts';
+import type { DialogState, Step } from './dialog-state.ts';
+import { applyChanges, mergeSlots, namedGpus, without } from './slots.ts';
 
 /** Steps that undo can go back. */
 const MAX_HISTORY = 10;
@@ -47,10 +47,12 @@ export function reduceDialog(state: DialogState, understanding: Understanding): 
 }
 
 function merge(state: DialogState, understanding: Understanding): DialogState {
-  const said = state.asked === 'gpu' ? asOwned(understanding.slots) : understanding.slots;
+  const heard = state.asked === 'gpu' ? asOwned(understanding.slots) : understanding.slots;
+  const said = besideCompared(state, understanding, heard);
   const slots = applyChanges(mergeSlots(state.slots, said), understanding.changes);
-  const changed = !sameSlots(slots, state.slots);
   const intent = servedIntent(state, understanding, slots);
+  const networks = intent === 'compare' ? comparedNow(state, understanding) : {};
+  const changed = !sameSlots(slots, state.slots) || (networks.compared ?? state.compared) !== state.compared;
   const { compared: _before, ...rest } = state;
   return {
     ...rest,
@@ -59,8 +61,19 @@ function merge(state: DialogState, understanding: Understanding): DialogState {
     intent,
     history: changed ? remember(state) : state.history,
     ...failureIn(understanding),
-    ...(intent === 'compare' ? comparedNow(state, understanding) : {}),
+    ...networks,
   };
+}
+
+const OF_NETWORK: readonly SlotName[] = ['model', 'backbone', 'implementation', 'modelText', 'outputStride'];
+
+/** "加上 L20", "add deeplabv3+": one more of what is compared, nothing in its place. */
+function besideCompared(state: DialogState, { added }: Understanding, said: Slots): Slots {
+  if (added === null || state.intent !== 'compare') return said;
+  if (added.length > 0 && state.compared !== undefined) return without(said, OF_NETWORK);
+  const [held, more] = [namedGpus(state.slots), namedGpus(said)];
+  const others = more.filter((card) => !held.some((one) => JSON.stringify(one) === JSON.stringify(card)));
+  return held.length > 1 && more.length > 0 ? { ...said, gpu: [...held, ...others] } : said;
 }
 
 /** What every network of a comparison is sized for. */
@@ -83,7 +96,10 @@ const OF_THE_RUN: ReadonlySet<string> = new Set([
 ]);
 
 /** Networks of a comparison wait for the questions that it needs and stay for other figures of the run; cards are held as slots. */
-function comparedNow(state: DialogState, { compare, slots, changes }: Understanding): Pick<DialogState, 'compared'> {
+function comparedNow(state: DialogState, understanding: Understanding): Pick<DialogState, 'compared'> {
+  const { compare, slots, changes, added } = understanding;
+  if (added !== null && added.length > 0 && state.compared !== undefined)
+    return { compared: [...new Set([...state.compared, ...added])] };
   const networks = compare.length > 1 && namedGpus(slots).length < 2 ? compare : undefined;
   const names = [...Object.keys(slots), ...changes.map(({ slot }) => (slot === 'imageSize' ? 'imageHeight' : slot))];
   // "batch 8 呢" asks for both again
@@ -152,12 +168,22 @@ function startAfresh(state: DialogState): DialogState {
 function undo(state: DialogState): DialogState {
   const previous = state.history.at(-1);
   if (previous === undefined) return state;
-  return { ...withoutChoice(state), slots: previous, history: state.history.slice(0, -1), asked: null, attempts: 0 };
+  const { compared: _now, ...rest } = withoutChoice(state);
+  const { slots, intent, compared } = previous;
+  return {
+    ...rest,
+    slots,
+    intent: intent ?? state.intent,
+    ...(compared === undefined ? {} : { compared }),
+    history: state.history.slice(0, -1),
+    asked: null,
+    attempts: 0,
+  };
 }
 
-function remember(state: DialogState): readonly Slots[] {
-  if (Object.keys(state.slots).length === 0) return state.history;
-  return [...state.history, state.slots].slice(-MAX_HISTORY);
+function remember({ slots, intent, compared, history }: DialogState): readonly Step[] {
+  if (Object.keys(slots).length === 0) return history;
+  return [...history, { slots, intent, ...(compared === undefined ? {} : { compared }) }].slice(-MAX_HISTORY);
 }
 
 function sameSlots(left: Slots, right: Slots): boolean {

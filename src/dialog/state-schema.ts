@@ -74,6 +74,10 @@ const intent = z.enum([
   'unknown',
 ]);
 
+const step = z.object({ slots, intent: intent.nullable(), compared: optional(z.array(z.string())) });
+/** As states of before 2026-12 hold it. */
+const slotsAlone = slots.transform((held) => ({ slots: held, intent: null }));
+
 const failure = z.object({
   kind: z.enum([
     'cuda_oom',
@@ -124,7 +128,7 @@ const state = z.object({
   waived: z.array(slotName),
   intent: intent.nullable(),
   answered: z.boolean(),
-  history: z.array(slots),
+  history: z.array(z.union([step, slotsAlone])),
   estimateCode: z.string().nullable(),
   failure: optional(failure),
   choice: optional(choice),

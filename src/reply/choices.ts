@@ -1,6 +1,6 @@
 import type { Estimate } from '../estimator/estimate-result.ts';
 import type { Slots } from '../understanding/understanding.ts';
-import type { Facts } from './facts.ts';
+import type { Facts, ModelFigure } from './facts.ts';
 import type { Words } from './messages/index.ts';
 import type { Choice } from './reply.ts';
 
@@ -29,6 +29,13 @@ export function nextChoices(estimate: Estimate, facts: Facts, words: Words): rea
       : [{ label: choices.checkpointing, say: say.checkpointing }]),
     { label: choices.details, say: say.details },
   ];
+}
+
+/** Networks beside each other: one of them is taken, the lightest first. */
+export function modelChoices(models: readonly ModelFigure[], words: Words): readonly Choice[] {
+  return models
+    .toSorted((left, right) => left.allocatedBytes - right.allocatedBytes)
+    .map(({ label }) => ({ label: shortLabel(label), say: words.answer.say.take(label) }));
 }
 
 /** A larger batch is no useful next question where it would not fit as it is. */

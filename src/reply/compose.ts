@@ -6,7 +6,7 @@ import type { Intent, Understanding } from '../understanding/understanding.ts';
 import { type AnswerInput, cardBlocks, failedBlocks, orderBlocks, sizeBlocks } from './answer.ts';
 import { MONTH_HOURS, sumText } from './blocks/price.ts';
 import { needAnd, offerText, sizeVerdict } from './blocks/verdict.ts';
-import { nextChoices } from './choices.ts';
+import { modelChoices, nextChoices } from './choices.ts';
 import {
   closing,
   confirmation,
@@ -81,7 +81,7 @@ function afterClosing(
   words: Words,
 ): Part {
   const closed = closing(action.reason, turn.state.slots, words);
-  if (known.facts.recommendation === undefined) return closed;
+  if (known.facts.recommendation === undefined && known.facts.models === undefined) return closed;
   const answer = answerPart(turn, { intent: 'size', input: { ...known, slots: turn.state.slots } }, words);
   const [verdict, ...rest] = answer.blocks;
   if (verdict?.kind !== 'verdict') return closed;
@@ -90,7 +90,8 @@ function afterClosing(
 
 function answerPart(turn: Turn, { intent, input }: { intent: Intent; input: AnswerInput }, words: Words): Part {
   const estimate = input.facts.recommendation?.estimate;
-  const choices = estimate === undefined ? [] : nextChoices(estimate, input.facts, words);
+  const choices =
+    estimate === undefined ? modelChoices(input.facts.models ?? [], words) : nextChoices(estimate, input.facts, words);
   return { blocks: answerBlocks(turn, { intent, input }, words), choices };
 }
 

@@ -127,6 +127,7 @@ export function modelBlocks(models: readonly ModelFigure[], words: Words): reado
   return [
     { kind: 'verdict', level: 'main', text: words.answer.compared.verdict(lightest.label, heaviest.label, factor) },
     { kind: 'facts', level: 'main', title: words.answer.sections.figures, items },
+    { kind: 'text', level: 'main', text: words.answer.compared.next },
   ];
 }
 

@@ -76,7 +76,7 @@ function factsOf(before: DialogState, turn: Turn, ports: AnswerPorts): Facts {
     case 'Answer':
       return answerFacts(before, { turn, intent: action.intent }, ports);
     case 'Close':
-      return action.reason === 'undo' && state.answered ? recommendationFacts(state, ports) : {};
+      return action.reason === 'undo' && state.answered ? againFacts(state, ports) : {};
     default:
       return {};
   }
@@ -175,6 +175,13 @@ function withoutEffect(
 /** The card that a measurement was most likely taken on. */
 export function measuredCard({ own, named, recommended }: Recommendation): Fit | null {
   return own ?? named[0] ?? recommended;
+}
+
+/** What undo shows again. */
+function againFacts(state: DialogState, ports: AnswerPorts): Facts {
+  const { intent, compared, slots } = state;
+  if (intent === 'compare' && compared !== undefined) return { models: modelFigures(slots, compared, ports) };
+  return recommendationFacts(state, ports);
 }
 
 function recommendationFacts(state: DialogState, ports: AnswerPorts): Facts {

@@ -16,7 +16,7 @@ export function recipeBefore({ slots, history, intent }: DialogState, now: Slots
   if (said.recipe !== null) return said.recipe;
   const goesOn = said.keepsTotal || intent === 'translate';
   const moved = (held: Slots): boolean => held.batchSize !== undefined && (held.gpus ?? 1) !== (now.gpus ?? 1);
-  return moved(slots) || !goesOn ? slots : (history.findLast(moved) ?? slots);
+  return moved(slots) || !goesOn ? slots : (history.findLast((step) => moved(step.slots))?.slots ?? slots);
 }
 
 /** The recipe on the cards that were named: as many images each as they hold, and whether they do. */

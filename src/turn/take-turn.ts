@@ -75,7 +75,16 @@ function afterFacts(before: DialogState, state: DialogState, { problem }: Facts)
   const aboutModel = ['unknown-model', 'unknown-backbone', 'unsupported-combination'].includes(problem.code);
   const asked = field ?? (aboutModel ? 'model' : undefined);
   const slots = without(state.slots, wrong);
-  return { ...state, slots, answered: before.answered, ...(asked === undefined ? {} : { asked, attempts: 1 }) };
+  // refused twice, it was one change
+  const again = before.asked !== null && wrong.includes(before.asked);
+  const history = again ? before.history : state.history;
+  return {
+    ...state,
+    slots,
+    history,
+    answered: before.answered,
+    ...(asked === undefined ? {} : { asked, attempts: 1 }),
+  };
 }
 
 /** The slots that hold what cannot be: they are dropped, and the first one is asked for. */

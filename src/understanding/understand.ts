@@ -186,6 +186,7 @@ function readMessage(normal: Normalized, context: UnderstandingContext, catalog:
     startsAfresh,
     measured: artifacts.measured,
     compare: compareNames(parts, words),
+    added: says('adds', words) && (model.typed.length > 0 || said.gpu !== undefined) ? model.typed : null,
     unknownNames: model.unknownNames,
     alternatives: intents.includes('compare') ? [] : parts.alternatives,
     pricedHours: rentedHours(words) ?? asked,

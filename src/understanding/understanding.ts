@@ -175,6 +175,8 @@ export interface Understanding {
   } | null;
   /** Two things to compare (`compare` intent): names as typed. */
   readonly compare: readonly string[];
+  /** Networks, as typed, that are to stand beside what is compared; empty where a card is. Null: nothing is added. */
+  readonly added: readonly string[] | null;
   /** Model or backbone typed that is in no table, in lower case. */
   readonly unknownNames: readonly string[];
   readonly alternatives: readonly Alternative[];

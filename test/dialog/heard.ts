@@ -19,6 +19,7 @@ const nothing: Understanding = {
   startsAfresh: false,
   measured: null,
   compare: [],
+  added: null,
   unknownNames: [],
   alternatives: [],
   pricedHours: null,

@@ -102,6 +102,11 @@ const failure = fc.record(
   { requiredKeys: ['kind', 'diagnosis'] },
 );
 
+const step = fc.record(
+  { slots, intent: fc.constantFrom(null, ...intents), compared: fc.array(text) },
+  { requiredKeys: ['slots', 'intent'] },
+);
+
 const state: fc.Arbitrary<DialogState> = fc.record(
   {
     schema: fc.constant(1),
@@ -112,7 +117,7 @@ const state: fc.Arbitrary<DialogState> = fc.record(
     waived: fc.subarray([...slotNames]),
     intent: fc.constantFrom(null, ...intents),
     answered: fc.boolean(),
-    history: fc.array(slots, { maxLength: 3 }),
+    history: fc.array(step, { maxLength: 3 }),
     estimateCode: fc.option(text),
     failure,
     choice: fc.record({
@@ -143,6 +148,14 @@ test('whatever the contract allows survives being stored', () => {
     expect(parseDialogState(JSON.parse(JSON.stringify(one)))).toEqual(one);
   };
   fc.assert(fc.property(state, survives), { numRuns: 500 });
+});
+
+test('a history of slots alone, as older states hold it, is read', () => {
+  const older = { ...initialState('en'), history: [{ batchSize: 8 }, {}] };
+  expect(parseDialogState(older)?.history).toEqual([
+    { slots: { batchSize: 8 }, intent: null },
+    { slots: {}, intent: null },
+  ]);
 });
 
 test('a slot of a wrong kind makes the state worthless', () => {

@@ -237,6 +237,37 @@ describe('two networks beside each other', () => {
     expect(talk('zh', ...turns, '那就 segformer b2 吧', 'batch 4').reply).toMatch(/^需要/);
   });
 
+  const compared = ['unet 和 segformer b2 哪个省，512 batch 4', 'batch 8 呢'] as const;
+
+  test('take one more beside them', () => {
+    const { reply, state } = talk('zh', ...compared, '加上 deeplabv3+');
+    expect(both(reply)).toEqual([true, true]);
+    expect(reply).toContain('- deeplabv3+: 13.7 GiB');
+    expect(state.slots.model).toBe('unet');
+  });
+
+  test.each(['撤销', 'undo', '换回来'])('%s goes back to the comparison of before', (undo) => {
+    expect(talk('zh', ...compared, undo).reply).toMatch(/(?:已退回上一步|Back to before).*segformer b2.*1\.5/);
+    const { reply } = talk('zh', ...compared, '加上 deeplabv3+', undo);
+    expect(both(reply)).toEqual([true, true]);
+    expect(reply).not.toContain('deeplabv3+');
+    expect(both(talk('zh', ...compared, 'segformer b2', undo).reply)).toEqual([true, true]);
+  });
+
+  test('end with a next step: one of them is taken', () => {
+    const { reply } = talk('zh', ...compared);
+    expect(reply).toMatch(/1\) segformer b2: 就用 segformer b2\n2\) unet: 就用 unet$/);
+    expect(talk('zh', ...compared, '就用 segformer b2').reply).toMatch(/^需要 7\.5 GiB/);
+    expect(talk('en', 'unet vs segformer b2 at 512 batch 8, which is lighter', 'use unet').reply).toMatch(
+      /^Needs 11\.7/,
+    );
+  });
+
+  test('of cards that are compared, one more stands beside them', () => {
+    const cards = talk('zh', 'A10 和 V100 哪个好，unet 512 batch 8', '加上 L20');
+    expect(cards.state.slots.gpu).toEqual([{ name: 'A10' }, { name: 'V100' }, { name: 'L20' }]);
+  });
+
   test('are judged on the card that is named', () => {
     const { reply } = talk('zh', 'unet 和 segformer b2 哪个省，1024 batch 4', 'A10 上呢');
     expect(reply.match(/(?:放得下|放不下)[^\n]*A10|A10 放得下/g)).toHaveLength(2);
@@ -268,6 +299,14 @@ describe('the time that a machine is wanted', () => {
     ['en', 'how long would $300 last on an A10?', /\$300 buys 223 h/],
   ] as const)('%s: %s', (locale, text, cost) => {
     expect(talk(locale, text).reply).toMatch(cost);
+  });
+});
+
+describe('a refused value', () => {
+  const run = 'swin-unet 224 batch 4，预算不限';
+
+  test.each([['300x300'], ['300x300', '500x600']])('%s %s is taken back as one change', (...refused) => {
+    expect(talk('zh', run, ...refused, '撤销').reply).toMatch(/^已退回上一步：需要 1\.1 GiB/);
   });
 });
 

@@ -205,7 +205,9 @@ describe('language', () => {
 
 describe('what buttons say', () => {
   const says = [zh, en].flatMap(({ say }) =>
-    Object.entries(say).map(([name, value]) => [name, typeof value === 'function' ? value(512) : value] as const),
+    Object.entries({ ...say, take: say.take('unet') }).map(
+      ([name, value]) => [name, typeof value === 'function' ? value(512) : value] as const,
+    ),
   );
 
   it.each(says)('%s: %s is understood', (_name, text) => {

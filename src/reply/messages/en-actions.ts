@@ -44,6 +44,7 @@ export const enActions = {
     defaultValue: 'use the default',
     noLimit: 'no budget limit',
     startOver: 'start over',
+    take: (name: string) => `use ${name}`,
     size: (side: number) => `${side}x${side}`,
     budgetHour: (amount: number) => `budget ${amount} CNY per hour`,
     budgetMonth: (amount: number) => `budget ${amount} CNY per month`,

@@ -275,6 +275,7 @@ export const en = {
   compared: {
     verdict: (lighter: string, heavier: string, factor: string) =>
       `${lighter} needs less: ${heavier} takes ${factor}× as much`,
+    next: 'Name one of them for its machine, its price and what to change.',
     figure: (allocated: string, device: string) => `${allocated} (nvidia-smi ≈ ${device})`,
   },
 

@@ -43,6 +43,7 @@ export const zhActions: ActionMessages = {
     defaultValue: '用默认值',
     noLimit: '预算不限',
     startOver: '重新开始',
+    take: (name) => `就用 ${name}`,
     size: (side) => `${side}x${side}`,
     budgetHour: (amount) => `预算 ${amount} 元/小时`,
     budgetMonth: (amount) => `预算 ${amount} 元/月`,

@@ -242,6 +242,7 @@ export const zh: AnswerMessages = {
 
   compared: {
     verdict: (lighter, heavier, factor) => `${lighter} 更省：${heavier} 是它的 ${factor} 倍`,
+    next: '挑一个说名字，就给出租哪种机器、多少钱、还能怎么省。',
     figure: (allocated, device) => `${allocated}（nvidia-smi 约 ${device}）`,
   },
 

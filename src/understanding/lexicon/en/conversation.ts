@@ -36,6 +36,7 @@ export const conversation = {
   undo: [
     'undo',
     'go back',
+    '(?:switch|change|put|turn|take) (?:it |that )?back',
     'revert (?:that|it)',
     'back to (?:the )?(?:previous|last|before)',
     'the previous one',

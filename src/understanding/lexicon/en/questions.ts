@@ -87,6 +87,7 @@ export const questions = {
     'which one',
     'head to head',
   ],
+  adds: ['add', 'also', 'include', 'plus', 'as well', 'too', 'throw in'],
   price: [
     'how much (?:is|are|does|do|would|will|for|per|money|an hour|a month|in total|altogether|overall)',
     '(?:price|prices|pricing|cost|costs|costing)',
