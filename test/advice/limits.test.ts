@@ -96,3 +96,32 @@ describe('the largest size', () => {
     );
   });
 });
+
+describe('the largest size of a network with windows', () => {
+  /** As Swin-Unet refuses: the two sides are multiples of so many pixels. */
+  const windowed = (multipleOf: number) => (asked: Workload) => {
+    const { imageHeight, imageWidth } = asked;
+    if (imageHeight % multipleOf === 0 && imageWidth % multipleOf === 0) return toyEstimate(asked);
+    throw new AppError('unsupported-combination', 'sides', { details: { rule: 'multiple-of', multipleOf } });
+  };
+
+  test.each([224, 14, 48, 64])('is searched in the steps of its sides: %i', (multipleOf) => {
+    const step = Math.ceil(32 / multipleOf) * multipleOf;
+    for (const gpu of cards) {
+      for (const sides of [
+        { imageHeight: step, imageWidth: step },
+        { imageHeight: 2 * step, imageWidth: 4 * step },
+      ]) {
+        const asked = { ...toyWorkload, ...sides };
+        const found = findMaxSize(windowed(multipleOf), asked, gpu);
+        if (found === null) continue;
+        expect(found.imageHeight % step).toBe(0);
+        expect(found.imageWidth / found.imageHeight).toBe(asked.imageWidth / asked.imageHeight);
+        expect(need({ ...asked, ...found }, gpu)).toBeLessThanOrEqual(usableGiB(gpu));
+        const imageHeight = found.imageHeight + step;
+        const larger = { imageHeight, imageWidth: (imageHeight * asked.imageWidth) / asked.imageHeight };
+        expect(need({ ...asked, ...larger }, gpu)).toBeGreaterThan(usableGiB(gpu));
+      }
+    }
+  });
+});

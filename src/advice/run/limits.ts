@@ -1,3 +1,4 @@
+import { AppError } from '../../errors.ts';
 import type { Estimate, GpuSpec } from '../../estimator/estimate-result.ts';
 import type { Workload } from '../../estimator/workload.ts';
 import { forCard, neededGiB, peakNeeding, usableGiB } from '../fit.ts';
@@ -7,7 +8,7 @@ import { smallestBatch } from '../memory/library-limits.ts';
 /** Beyond these nobody trains a segmentation model on one card; they bound the searches. */
 const LARGEST_BATCH = 4096;
 const LARGEST_SIDE = 8192;
-/** Every network of the catalogue downsamples by at most 32, so sizes are tried in steps of 32. */
+/** Most networks of the catalogue downsample by 32, so sizes are tried in steps of 32 where a network asks for none of its own. */
 const SIDE_STEP = 32;
 
 type Need = (value: number) => number;
@@ -95,28 +96,49 @@ export function findMaxBatch(estimate: EstimateOf, workload: Workload, gpu: GpuS
   return largestWithin(need, limit, { low: need(from) <= limit ? from : smallest, high });
 }
 
-/** Largest training size of the same shape that fits as configured, both sides multiples of 32; null when none does. */
+/** Largest training size of the same shape that fits as configured, both sides multiples of what the network takes; null when none does. */
 export function findMaxSize(
   estimate: EstimateOf,
   workload: Workload,
   gpu: GpuSpec,
 ): { readonly imageHeight: number; readonly imageWidth: number } | null {
-  const shape = (steps: number) => resize(workload, steps);
+  const step = sideStepOf(estimate, workload, gpu);
+  const shape = (steps: number) => resize(workload, step, steps);
   const need = needOf(estimate, gpu, (steps) => ({ ...workload, ...shape(steps) }));
-  const now = Math.max(1, Math.floor(Math.min(workload.imageHeight, workload.imageWidth) / SIDE_STEP));
+  const now = stepsNow(workload, step);
   const limit = usableGiB(gpu);
-  const high = bracket(need, limit, { from: now, most: LARGEST_SIDE / SIDE_STEP });
+  const high = bracket(need, limit, { from: now, most: Math.floor(LARGEST_SIDE / step) });
   const steps = largestWithin(need, limit, { low: need(now) <= limit ? now : 1, high });
   return steps === null ? null : shape(steps);
 }
 
-/** The shape with its shorter side at `steps` × 32 pixels, the longer one rounded to a multiple of 32. */
-function resize(workload: Workload, steps: number): { readonly imageHeight: number; readonly imageWidth: number } {
-  const shorter = steps * SIDE_STEP;
+function stepsNow({ imageHeight, imageWidth }: Workload, step: number): number {
+  return Math.max(1, Math.floor(Math.min(imageHeight, imageWidth) / step));
+}
+
+/** A network with windows takes fewer sizes: refusing the next one, it says of what the sides are multiples. */
+function sideStepOf(estimate: EstimateOf, workload: Workload, gpu: GpuSpec): number {
+  const next = resize(workload, SIDE_STEP, stepsNow(workload, SIDE_STEP) + 1);
+  try {
+    estimate(forCard({ ...workload, ...next }, gpu));
+    return SIDE_STEP;
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code === 'internal') throw error;
+    const multiple = Number(error.details['multipleOf'] ?? 1);
+    return multiple * Math.ceil(SIDE_STEP / multiple);
+  }
+}
+
+/** The shape with its shorter side at so many steps, the longer one rounded to whole steps. */
+function resize(
+  workload: Workload,
+  step: number,
+  steps: number,
+): { readonly imageHeight: number; readonly imageWidth: number } {
+  const shorter = steps * step;
   const { imageHeight, imageWidth } = workload;
   const longer =
-    Math.round((shorter * Math.max(imageHeight, imageWidth)) / Math.min(imageHeight, imageWidth) / SIDE_STEP) *
-    SIDE_STEP;
+    Math.round((shorter * Math.max(imageHeight, imageWidth)) / Math.min(imageHeight, imageWidth) / step) * step;
   return imageHeight <= imageWidth
     ? { imageHeight: shorter, imageWidth: longer }
     : { imageHeight: longer, imageWidth: shorter };
