@@ -85,7 +85,7 @@ export function viewStrides(
 
 /** Numpy-style broadcast of two shapes. */
 export function broadcastShape(a: readonly number[], b: readonly number[]): readonly number[] {
-  if (a.length === b.length && a.every((side, axis) => side === b[axis])) return a;
+  if (sameShape(a, b)) return a;
   const rank = Math.max(a.length, b.length);
   const result: number[] = [];
   for (let axis = 0; axis < rank; axis += 1) {

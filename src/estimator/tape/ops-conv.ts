@@ -118,7 +118,7 @@ function convolve(t: Tape, c: Convolution): Tensor {
  * Source: physics.md §2, fitted on 44 measured trainings of the MMSegmentation zoo (V100, cuDNN 7–8), 2026-11.
  */
 function workspaceBytes(c: Convolution): number {
-  return Math.trunc(9 * (elements(c.x.shape) + elements(c.shape)) + 16 * elements(c.weight.shape));
+  return Math.trunc(9 * (c.x.count + elements(c.shape)) + 16 * c.weight.count);
 }
 
 function withWorkspace(bytes: number): BackwardRule {
@@ -145,7 +145,7 @@ export function convTranspose2d(t: Tape, x: Tensor, options: ConvOptions & { out
     (height - 1) * strideY - 2 * padY + kernelHeight + extra,
     (width - 1) * strideX - 2 * padX + kernelWidth + extra,
   ];
-  const macs = elements(x.shape) * (options.out / groups) * kernelHeight * kernelWidth;
+  const macs = x.count * (options.out / groups) * kernelHeight * kernelWidth;
   return convolve(t, {
     x,
     weight,

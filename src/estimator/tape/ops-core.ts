@@ -3,7 +3,6 @@ import { passRule, pointwiseRule } from './rules.ts';
 import {
   type BackwardRule,
   type DType,
-  elements,
   type Grad,
   type GradientWalk,
   itemSize,
@@ -14,7 +13,7 @@ import {
 import type { Tape } from './tape.ts';
 
 export function byteSize(x: Tensor): number {
-  return elements(x.shape) * itemSize(x.dtype);
+  return x.count * itemSize(x.dtype);
 }
 
 /** Copy in another type; a node of its own. Frozen or non-leaf tensors are cast each time, trained weights once. */

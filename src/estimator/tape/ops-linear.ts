@@ -73,7 +73,7 @@ const matrixRule: BackwardRule = (walk, node, grads) => {
   const grad = incoming(grads);
   const output = node.outputs[0];
   if (grad === undefined || output === undefined) return;
-  const rows = elements(output.shape) / (output.shape[output.shape.length - 1] ?? 1);
+  const rows = output.count / (output.shape[output.shape.length - 1] ?? 1);
   const flat = [rows, output.shape[output.shape.length - 1] ?? 1];
   const copied =
     viewStrides(output.shape, grad.strides, flat) === undefined ? walk.fresh(output.shape, output.dtype) : undefined;

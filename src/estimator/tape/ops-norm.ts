@@ -87,7 +87,7 @@ export function layerNorm(
   const input = toFloat(t, x);
   t.begin('layer_norm', [x, input]);
   const storage = t.allocate(x.shape, input.dtype);
-  const rows = elements(x.shape) / elements(normalized);
+  const rows = x.count / elements(normalized);
   const saved = [input.storage, t.allocateBytes(4 * rows), t.allocateBytes(4 * rows)];
   t.work('normalization', input.dtype === 'half', { macs: 0, bytes: byteSize(input) + storage.bytes });
   const inputs = [input];

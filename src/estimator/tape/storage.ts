@@ -110,6 +110,8 @@ export interface Grad {
 export class Tensor {
   readonly storage: Storage;
   readonly shape: readonly number[];
+  /** Number of elements. */
+  readonly count: number;
   /** Null: row-major without gaps. */
   readonly strides: readonly number[] | null;
   readonly dtype: DType;
@@ -122,6 +124,7 @@ export class Tensor {
   constructor(output: Output, param: Param | null = null) {
     this.storage = output.storage;
     this.shape = output.shape;
+    this.count = elements(output.shape);
     this.dtype = output.dtype;
     this.strides = output.strides ?? null;
     this.param = param;
