@@ -38,7 +38,7 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
   const [first] = cards;
   if (first === undefined) return sizeBlocks(input, recommendation, words);
   const verdict =
-    cards.length === 1 ? fitVerdict(first, recommendation, words) : compareVerdict(cards, recommendation, words);
+    cards.length === 1 ? oneVerdict(first, recommendation, words) : compareVerdict(cards, recommendation, words);
   const others =
     cards.length === 1
       ? [needText(recommendation.estimate, words), ...notRented(first, input, words), ...runTextOf(first, words)]
@@ -52,10 +52,19 @@ export function cardBlocks(input: AnswerInput, recommendation: Recommendation, w
   ];
 }
 
+/** No table says how fast a card is that nobody rents out. */
+function oneVerdict(card: Fit, recommendation: Recommendation, words: Words): string {
+  const verdict = fitVerdict(card, recommendation, words);
+  return card.instanceType === null ? paced(verdict, card, words) : verdict;
+}
+
 /** A card of a comparison: whether it holds it, how fast it is and what 1,000 steps cost. */
 function comparedText(card: Fit, recommendation: Recommendation, words: Words): string {
-  const verdict = cardVerdict(card, recommendation, words);
-  if (card.secondsPerIteration === null) return verdict;
+  return paced(cardVerdict(card, recommendation, words), card, words);
+}
+
+function paced(verdict: string, card: Fit, words: Words): string {
+  if (card.secondsPerIteration === null || !holds(card)) return verdict;
   const { price, costPerThousandIterations: thousand } = card;
   const cost = price === null || thousand === null ? null : money(thousand, price.currency);
   return words.answer.verdict.paced(verdict, range(...card.secondsPerIteration), cost);
@@ -119,7 +128,7 @@ function compareVerdict(cards: readonly Fit[], recommendation: Recommendation, w
 }
 
 function ownCardText(card: Fit, recommendation: Recommendation, words: Words): Block {
-  const verdict = cardVerdict(card, recommendation, words);
+  const verdict = paced(cardVerdict(card, recommendation, words), card, words);
   return { kind: 'text', level: 'main', text: words.answer.verdict.own(cardName(card), verdict) };
 }
 

@@ -196,6 +196,7 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
   const unified = (facts.sharedMemory ?? []).map(({ card, cuda, memoryGiB }) =>
     words.dialog.unifiedMemory(card, memoryGiB, cuda),
   );
+  const foreign = (facts.withoutCuda ?? []).map((card) => words.dialog.withoutCuda(card));
   const shared = shareText(turn, words);
   const rent = asksOnlySum(understanding) ? [] : rentedText(turn, facts, words);
   const missing = (facts.unsupported ?? []).map((name) => unsupported[name]);
@@ -210,7 +211,17 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
   const paragraphs = (texts: readonly string[]): readonly Block[] =>
     texts.map((text) => ({ kind: 'text', level: 'main', text }));
   return {
-    remarks: paragraphs([...taken, ...rent, ...corrections, ...unknown, ...unified, ...missing, ...shared, ...limits]),
+    remarks: paragraphs([
+      ...taken,
+      ...rent,
+      ...corrections,
+      ...unknown,
+      ...unified,
+      ...foreign,
+      ...missing,
+      ...shared,
+      ...limits,
+    ]),
     pending: paragraphs(pending),
   };
 }

@@ -112,6 +112,8 @@ export interface Facts {
     readonly cuda: boolean;
     readonly memoryGiB: number | null;
   }[];
+  /** Named accelerators that have no CUDA. */
+  readonly withoutCuda?: readonly string[];
   /** Asked for, and not to be had from this library. */
   readonly unsupported?: readonly ('checkpointing' | 'sdpa')[];
 }

@@ -102,7 +102,11 @@ interface Asked {
 
 function answerFacts(before: DialogState, asked: Asked, ports: AnswerPorts): Facts {
   const { state, understanding } = asked.turn;
-  const unknown = { ...unknownGpus(asked.turn, ports), ...sharedMemory(asked.turn) };
+  const unknown = {
+    ...unknownGpus(asked.turn, ports),
+    ...sharedMemory(asked.turn),
+    ...withoutCuda(asked.turn, ports),
+  };
   const bare = factsWithoutWorkload(before, asked, ports);
   if (bare !== null) return { ...unknown, ...bare };
   if (state.asked !== null || state.slots.model === undefined || isOnlyBelief(understanding)) return unknown;
@@ -206,6 +210,15 @@ function sharedMemory({ understanding }: Turn): Pick<Facts, 'sharedMemory'> {
     return cuda || WITHOUT_CUDA.test(card) ? [{ card: name, cuda, memoryGiB: memoryGiB ?? null }] : [];
   });
   return shared.length === 0 ? {} : { sharedMemory: shared };
+}
+
+/** Accelerators of other vendors: what was measured for CUDA is said of them too, and that has to be said. */
+function withoutCuda({ understanding }: Turn, { catalog }: AnswerPorts): Pick<Facts, 'withoutCuda'> {
+  const others = namedGpus(understanding.slots).flatMap(({ name, memoryGiB }) => {
+    const match = name === undefined ? undefined : catalog.findGpu(name, memoryGiB);
+    return match === undefined || 'ambiguous' in match || match.vendor === 'NVIDIA' ? [] : [match.label];
+  });
+  return others.length === 0 ? {} : { withoutCuda: others };
 }
 
 function unknownGpus({ state }: Turn, { catalog }: AnswerPorts): Pick<Facts, 'unknownGpus'> {

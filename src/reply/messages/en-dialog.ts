@@ -131,6 +131,8 @@ export const enDialog = {
   or: ' or ',
   unifiedMemory: (card: string, memory: number | null, cuda: boolean) =>
     `${card} has no memory of its own: ${memory === null ? 'it' : `the ${memory} GB`} is shared with the system and the data loader, so keep several GB free${cuda ? '.' : '; and it has no CUDA, for which these figures are.'}`,
+  withoutCuda: (card: string) =>
+    `${card} has no CUDA, for which these figures are: with its own software stack memory and time can differ, so test a short run.`,
   rented: (machine: string, sum: string) => `${machine}: ${sum}.`,
   share: (total: number, gpus: number, each: string) => `Total batch ${total} on ${gpus} GPUs is ${each} per GPU.`,
 
