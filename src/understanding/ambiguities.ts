@@ -43,8 +43,8 @@ function unclearNeed(reading: Reading, slots: Slots, locale: Locale): readonly A
 }
 
 /** "预算 -5": a slip of the finger, or a dash in front of the sum? */
-function unclearSum(reading: Reading, { budget }: Slots, { locale, asked }: Beside): readonly Ambiguity[] {
-  const sum = budget === undefined ? sumBelowNothing(reading.text, asked === 'budget') : null;
+function unclearSum(reading: Reading, { budget, gpus }: Slots, { locale, asked }: Beside): readonly Ambiguity[] {
+  const sum = budget === undefined && gpus === undefined ? sumBelowNothing(reading.text, asked === 'budget') : null;
   if (sum === null) return [];
   const candidates =
     locale === 'zh'

@@ -103,8 +103,27 @@ function readMemory(reading: Reading, said: Slots, { held }: UnderstandingContex
   return { gpu: { ...gpu, memoryGiB } };
 }
 
+const PAIR = /(?<![\d.x/-])(\d{1,5})x(\d{1,5})(?![\d.x%]| ?(?:conv|kernel|卷积|pool|patch|窗|tile|张|块|卡|gpu|card))/;
+const LARGE_SIDE = 128;
+
+/** "8x8" where nothing but a size can be meant: kept, so that the answer can say what is possible. */
+function readTinyPair(reading: Reading, said: Slots, { held, asked }: UnderstandingContext): Slots {
+  const [height = 0, width = 0] = (PAIR.exec(reading.rest) ?? []).slice(1).map(Number);
+  const free = said.imageHeight === undefined && said.gpus === undefined && height > 0 && width > 0;
+  const batch = said.batchSize !== undefined && held.imageHeight === undefined;
+  const sides = height === width || Math.max(height, width) >= LARGE_SIDE;
+  return free && (asked === 'imageHeight' || (batch && said.model !== undefined && sides))
+    ? { imageHeight: height, imageWidth: width }
+    : {};
+}
+
 /** A number without its slot: the answer to the question asked, a size by its magnitude, or another value of what is held. */
 export function readBare(reading: Reading, said: Slots, context: UnderstandingContext): Slots {
+  const bare = readNumbers(reading, said, context);
+  return bare.imageHeight === undefined ? { ...bare, ...readTinyPair(reading, said, context) } : bare;
+}
+
+function readNumbers(reading: Reading, said: Slots, context: UnderstandingContext): Slots {
   const memory = readMemory(reading, said, context);
   if (memory.gpu !== undefined) return memory;
   const pieces = readPieces(reading, said, context);

@@ -60,6 +60,11 @@ export const workloadFieldsSchema = z
   .omit({ model: true, implementation: true, backbone: true, gpu: true });
 
 /** The fields of a run without its name: what a line, a dialog or a name's own words can give. */
+/** A crop of fewer pixels is a typing error where a person speaks. */
+const SMALLEST_CROP = 16;
+const crop = optional(side.min(SMALLEST_CROP));
+export const spokenFieldsSchema = workloadFieldsSchema.extend({ imageHeight: crop, imageWidth: crop });
+
 export type WorkloadFields = z.output<typeof workloadFieldsSchema>;
 
 /** @throws AppError `out-of-range` for a number outside what can be sized, `invalid-input` for anything else. */

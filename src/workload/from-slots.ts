@@ -3,7 +3,7 @@ import type { DatasetRow } from '../../catalog/rows.ts';
 import type { Workload } from '../estimator/workload.ts';
 import type { Slots } from '../understanding/understanding.ts';
 import { type BuiltWorkload, buildWorkload } from './build.ts';
-import { parseFields, type WorkloadFields, workloadFieldsSchema } from './fields.ts';
+import { parseFields, spokenFieldsSchema, type WorkloadFields } from './fields.ts';
 import { type NamedModel, resolveElsewhere, resolveNamed } from './named-model.ts';
 
 export interface SlotWorkload extends BuiltWorkload {
@@ -19,7 +19,7 @@ export interface SlotWorkload extends BuiltWorkload {
  * @throws AppError `unknown-model`, `unknown-backbone`, `unsupported-combination`, `out-of-range`.
  */
 export function workloadFromSlots(slots: Slots, catalog: Catalog): SlotWorkload {
-  const fields = parseFields(workloadFieldsSchema, slotFields(slots));
+  const fields = parseFields(spokenFieldsSchema, slotFields(slots));
   const named = resolveNamed(nameOf(slots));
   const built = buildFrom(named, { slots, fields }, catalog);
   const free = slots.batchScope === 'total' && slots.gpus === undefined ? (slots.batchSize ?? null) : null;

@@ -76,8 +76,8 @@ export const enDialog = {
     other: 'that value',
   },
   limits: {
-    imageHeight: '1 to 16,384 pixels',
-    imageWidth: '1 to 16,384 pixels',
+    imageHeight: '16 to 16,384 pixels',
+    imageWidth: '16 to 16,384 pixels',
     batchSize: '1 to 4,096 images per GPU',
     numClasses: '1 to 100,000',
     inputChannels: '1 to 1,024',

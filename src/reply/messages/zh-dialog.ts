@@ -56,8 +56,8 @@ export const zhDialog: DialogMessages = {
     other: '这个数',
   },
   limits: {
-    imageHeight: '1 到 16384 像素',
-    imageWidth: '1 到 16384 像素',
+    imageHeight: '16 到 16384 像素',
+    imageWidth: '16 到 16384 像素',
     batchSize: '每卡 1 到 4096 张',
     numClasses: '1 到 100000',
     inputChannels: '1 到 1024',

@@ -138,7 +138,7 @@ const RULES: readonly Rule[] = [
   },
   {
     pattern: new RegExp(
-      `${BATCH_WORD}${LEFT_BEHIND}${LINKS}${NUMBER}(?! ?(?:gpus?|cards?|张卡|块卡|卡)(?![a-z]))`,
+      `${BATCH_WORD}${LEFT_BEHIND}${LINKS}${NUMBER}(?! ?(?:gpus?|cards?|张卡|块卡|卡)(?![a-z]| ?=))`,
       'g',
     ),
     rank: 6,

@@ -43,7 +43,7 @@ const COUNT_RULES: readonly { readonly pattern: RegExp; readonly count?: number;
     rank: 5,
   },
   {
-    pattern: /(?<![\d.x/])(\d{1,3})[ -]?(?:x ?)?(?:nvidia\s)?(?:gpus?|cards?|graphics cards?|boards?)(?![a-z_])/g,
+    pattern: /(?<![\d.x/])(\d{1,3})[ -]?(?:x ?)?(?:nvidia\s)?(?:gpus?|cards?|graphics cards?|boards?)(?![a-z_]| ?=)/g,
     rank: 5,
   },
   { pattern: /(?<![\d.x/])(\d{1,3}) ?(?:张|块|个) ?gpus?/g, rank: 5 },
@@ -71,7 +71,14 @@ const VISIBLE =
 /** "再加一张卡", "每张卡", "第 2 张卡": no count of what is used. */
 const NOT_COUNTED = /(?:再加|多加|加|增加|每|第|another|extra|多买|再买|more|任意|哪) ?$/;
 
+/** "on -1 GPUs", "0 张卡": kept, so that the answer can say what is possible. A dash that begins a line is no sign. */
+const IMPOSSIBLE =
+  /(?<=[a-z] |[\u4e00-\u9fff,] ?)(-\d{1,3}|0) ?(?:张|块|个)? ?(?:显?卡|gpus|cards)(?![a-z_]| ?=)|^(-\d{1,3}|0) ?(?:(?:张|块|个) ?(?:显?卡|gpus?)|gpus|cards)$/g;
+
 function readCounts(reading: Reading): readonly Candidate<number>[] {
+  const impossible = take(reading, IMPOSSIBLE).map(({ start, end, groups }) => {
+    return { value: Number(groups.find((group) => group !== '')), start, end, rank: 4 };
+  });
   const visible = take(reading, VISIBLE).map(({ start, end, groups }) => ({
     value: (groups[0] ?? '').split(',').length,
     start,
@@ -94,7 +101,8 @@ function readCounts(reading: Reading): readonly Candidate<number>[] {
       }),
     ),
   );
-  return [...visible, ...nodes, ...plain].filter(({ value }) => value >= 1 && value <= 4096);
+  const counts = [...visible, ...nodes, ...plain].filter(({ value }) => value >= 1 && value <= 4096);
+  return [...impossible, ...counts];
 }
 
 function nodesOf(text: string): number {
