@@ -1,6 +1,7 @@
 import type { types } from '@slack/bolt';
 import { assertNever } from '../../src/errors.ts';
 import type { Block, TierLine } from '../../src/reply/reply.ts';
+import type { Button } from '../controls.ts';
 import { barLines } from '../layout.ts';
 import { clip } from '../text.ts';
 import { slackLimits } from './limits.ts';
@@ -10,12 +11,12 @@ const tierKeys = ['tier', 'gpu', 'instance', 'result', 'price', 'secondsPerStep'
 
 export const plain = (text: string) => ({ type: 'plain_text' as const, text, emoji: false });
 
-/** A button; `value` comes back with the press. */
-export const buttonOf = (action_id: string, label: string, value?: string): types.Button => ({
+export const buttonOf = ({ name, label, value, isPrimary = false }: Button): types.Button => ({
   type: 'button',
-  action_id,
+  action_id: name,
   text: plain(label),
   ...(value === undefined ? {} : { value }),
+  ...(isPrimary ? { style: 'primary' } : {}),
 });
 
 export const header = (text: string): types.HeaderBlock => ({

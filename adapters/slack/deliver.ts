@@ -1,23 +1,13 @@
 import type { webApi } from '@slack/bolt';
-import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import type { Reply } from '../../src/reply/reply.ts';
 import type { AdapterContext, Delivery } from '../adapter.ts';
+import type { KeptAnswers } from '../answers.ts';
 import { refusal } from '../http.ts';
 import type { Seal } from '../seal.ts';
-import type { Shelf } from '../shelf.ts';
 import { placeKeyOf, type SlackAddress, userIdOf } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
 import { postResponse, write } from './web.ts';
-
-/** What the buttons under an answer need later: the details, and the message to share where only the asker sees it. */
-export const keptAnswer = z.object({
-  shared: z.object({ text: z.string(), blocks: z.array(z.unknown()).readonly() }).optional(),
-  details: z.array(z.unknown()).readonly(),
-});
-export type KeptAnswers = Shelf<z.infer<typeof keptAnswer>>;
-
-export const answerKey = (address: SlackAddress, code: string): string => `${placeKeyOf(address)}/${code}`;
 
 export interface Courier {
   readonly context: AdapterContext;
@@ -106,7 +96,7 @@ export async function deliverReply(courier: Courier, reply: Reply): Promise<void
   if (code === undefined || (details.length === 0 && !ephemeral)) return;
   const kept = ephemeral ? { shared, details } : { details };
   // The answer is out: a failure here may cost a button, never a second answer.
-  await answers.put(answerKey(address, code), kept, userIdOf(address)).catch((error: unknown) => {
+  await answers.put(`${placeKeyOf(address)}/${code}`, kept, userIdOf(address)).catch((error: unknown) => {
     context.logger.warn({ error }, 'details not kept');
   });
 }

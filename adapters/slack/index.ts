@@ -1,17 +1,18 @@
 import { z } from 'zod';
 import type { Adapter, AdapterContext } from '../adapter.ts';
+import { createKeptAnswers } from '../answers.ts';
+import { createReception } from '../reception.ts';
 import { createSeal } from '../seal.ts';
 import { createShelf } from '../shelf.ts';
 import { type Link, Supervisor, usualPace } from '../supervisor.ts';
-import { createThreads } from '../threads.ts';
 import type { SlackAdapterConfig } from './config.ts';
 import { openSocket } from './connection.ts';
-import { deliverReply, keptAnswer } from './deliver.ts';
-import { createSlackDesk } from './desk.ts';
+import { deliverReply } from './deliver.ts';
 import { createGate, openHttp } from './gate.ts';
 import { createInstallations } from './installations.ts';
 import { slackAddress, tenantOf, type Workspace } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
+import { createStage } from './stage.ts';
 import { react } from './surfaces.ts';
 import { createWorkspaces } from './workspaces.ts';
 
@@ -31,7 +32,7 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
   const secret = credentials.transport === 'socket' ? credentials.appToken : credentials.signingSecret;
   const seal = createSeal(config.encryptionKey, secret);
   const threads = createShelf(context, { name: 'slack/thread', shape: z.string(), lifeMs });
-  const answers = createShelf(context, { name: 'slack/answer', shape: keptAnswer, lifeMs });
+  const answers = createKeptAnswers(context, 'slack/answer', lifeMs);
   const installations = createInstallations(context, seal);
   const workspaces = createWorkspaces(config, context, installations);
   let tryAgain = (_reason: string): void => undefined;
@@ -44,8 +45,9 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
     await Promise.all([threads.dropAll(`${tenant}/`), answers.dropAll(`${tenant}/`)]);
     tryAgain(event);
   };
-  const resolveThread = createThreads(threads);
-  const desk = createSlackDesk({ context, seal, workspaces, answers, resolveThread, removed });
+  const stage = createStage(workspaces, seal);
+  const reception = createReception({ context, stage, answers, threads });
+  const desk = { reception, seal, workspaces, removed };
   const { app, drain } = createGate(context, (body) => react(desk, body));
   const http = openHttp({ config, context, installations, app });
 

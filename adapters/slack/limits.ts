@@ -13,6 +13,8 @@ export const slackLimits = {
   headerText: 150,
   sectionText: 3_000,
   contextElements: 10,
+  /** Ours; the other choices are in a menu. */
+  buttonsShown: 5,
   buttonText: 75,
   buttonValue: 2_000,
   optionText: 75,
@@ -27,8 +29,6 @@ export const slackLimits = {
   /** Ours: what fits a field of the form. */
   inputText: 200,
   suggestedPrompts: 4,
-  /** Ours: what people type or paste. */
-  incomingCharacters: 20_000,
 } as const;
 
 /** The three characters with a meaning in Slack's text: https://docs.slack.dev/messaging/formatting-message-text#escaping */

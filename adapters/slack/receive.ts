@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { encodeConversationId, type IncomingMessage } from '../../src/message.ts';
-import type { Heard } from '../threads.ts';
+import type { Written } from '../reception.ts';
 import { fieldAt, listAt, textAt } from '../wire.ts';
 
 /** Who spoke, where, and how the answer goes back; the adapter's `Address`. */
@@ -84,10 +84,8 @@ export function placeOf(body: unknown, seal: (secret: string) => string): SlackA
 }
 
 /** A message that a person wrote and that may concern us. */
-export interface PersonMessage extends Heard, Workspace {
+export interface PersonMessage extends Written, Workspace {
   readonly channel: string;
-  readonly text: string;
-  readonly hasFiles: boolean;
 }
 
 /** Subtypes in which a person says something; the others are edits, deletions, joins and system messages. */
@@ -113,6 +111,7 @@ export function readPersonMessage(body: unknown, ourselves: string | undefined):
     user,
     userId: userIdOf({ ...workspace, user }),
     channel,
+    key: `${channel}:${ts}`,
     ts,
     threadTs: threadTs === ts ? null : threadTs,
     text: plainText(text, botUser),

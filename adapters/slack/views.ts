@@ -1,8 +1,9 @@
 import type { types } from '@slack/bolt';
-import type { RecentEstimate, SurfaceTexts } from '../adapter.ts';
-import { type FormField, formFields, readFields } from '../form.ts';
+import type { RecentEstimate } from '../adapter.ts';
+import { controlNames } from '../controls.ts';
+import type { FormField } from '../form.ts';
+import type { Details, Form, Home } from '../reception.ts';
 import { clip } from '../text.ts';
-import { textAt } from '../wire.ts';
 import { buttonOf, header, paragraph, plain } from './blocks.ts';
 import { slackLimits } from './limits.ts';
 import type { SlackAddress } from './receive.ts';
@@ -19,26 +20,18 @@ function inputOf({ name, label, hint, initial, isNumber, isOptional }: FormField
 }
 
 /** The form behind an empty command, the shortcut and the home button, filled with what is known. */
-export const formView = (
-  texts: SurfaceTexts,
-  prefill: Readonly<Record<string, string>>,
-  address: SlackAddress,
-): types.ModalView => ({
+export const formView = ({ texts, fields }: Form, address: SlackAddress): types.ModalView => ({
   type: 'modal',
   callback_id: 'gpu_size_form',
   private_metadata: JSON.stringify(address),
   title: title(texts.formTitle),
   submit: title(texts.formSubmit),
   close: title(texts.formCancel),
-  blocks: formFields(texts, prefill).map(inputOf),
+  blocks: fields.map(inputOf),
 });
 
-/** What was typed into the form as one message, or what to correct by block. */
-export const readForm = (values: unknown, texts: SurfaceTexts) =>
-  readFields((name) => textAt(values, `${name}.value.value`), texts);
-
 /** Content behind the details button. */
-export const detailsView = (texts: SurfaceTexts, blocks: readonly unknown[]) => ({
+export const detailsView = ({ texts, parts: blocks }: Details) => ({
   type: 'modal',
   title: title(texts.details),
   close: title(texts.formCancel),
@@ -46,11 +39,13 @@ export const detailsView = (texts: SurfaceTexts, blocks: readonly unknown[]) => 
 });
 
 /** What it does, one button, and this person's recent estimates. */
-export function homeView(texts: SurfaceTexts, recent: readonly RecentEstimate[]): types.HomeView {
-  const open: types.Button = { ...buttonOf('open_form', texts.newEstimate), style: 'primary' };
+export function homeView({ texts, recent }: Home): types.HomeView {
+  const open = buttonOf({ name: controlNames.openForm, label: texts.newEstimate, isPrimary: true });
   const again = ({ verdict, say, estimateCode }: RecentEstimate): types.SectionBlock => {
     const fits = say !== '' && say.length <= slackLimits.buttonValue;
-    const accessory = fits ? { accessory: buttonOf('again', estimateCode, say) } : {};
+    const accessory = fits
+      ? { accessory: buttonOf({ name: controlNames.again, label: estimateCode, value: say }) }
+      : {};
     return { type: 'section', text: plain(clip(verdict || estimateCode, slackLimits.sectionText)), ...accessory };
   };
   const known = recent.length === 0 ? [paragraph(texts.homeEmpty)] : recent.map(again);

@@ -163,7 +163,7 @@ describe.each(['socket', 'http'] as const)('talking over %s', (mode) => {
     const [answer] = posted('C00OTHERCHAN');
     if (answer === undefined) throw new Error('no answer');
     const speaker = { channel: 'C00OTHERCHAN' };
-    await bench.slack.interaction(bench.make.press(answer, buttonIn(answer.blocks, 'choice_menu', 'A100'), speaker));
+    await bench.slack.interaction(bench.make.press(answer, buttonIn(answer.blocks, 'choice:menu', 'A100'), speaker));
     await bench.settled();
     expect(posted('C00OTHERCHAN')[0]).toMatchObject({ text: 'heard: A100', edits: 1 });
     await bench.slack.interaction(

@@ -1,10 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { decodeControlId } from '../../../adapters/controls.ts';
+import { formFields, readFields } from '../../../adapters/form.ts';
 import { escapeText, slackLimits } from '../../../adapters/slack/limits.ts';
 import { plainText } from '../../../adapters/slack/receive.ts';
-import { decodeControlId, renderReply } from '../../../adapters/slack/render.ts';
-import { formView, homeView, readForm } from '../../../adapters/slack/views.ts';
+import { renderReply } from '../../../adapters/slack/render.ts';
+import { formView, homeView } from '../../../adapters/slack/views.ts';
 import { clip, clipBytes } from '../../../adapters/text.ts';
+import { textAt } from '../../../adapters/wire.ts';
 import type { Block, Reply } from '../../../src/reply/reply.ts';
 import { messageProblems, viewProblems } from '../../fakes/block-kit.ts';
 import { columns, englishTexts, fullReply, textsOf, tier } from './samples.ts';
@@ -184,17 +187,20 @@ describe('views', () => {
     fc.assert(
       fc.property(words, words, (one, two) => {
         const texts = { ...englishTexts, fieldModelHint: one || 'x', formTitle: two || 'x' };
-        expect(viewProblems(formView(texts, { model: one, batch: two }, address))).toEqual([]);
+        expect(
+          viewProblems(formView({ texts, fields: formFields(texts, { model: one, batch: two }) }, address)),
+        ).toEqual([]);
         const recent = [{ estimateCode: 'G7K2', verdict: one, say: two, at: 1 }];
-        expect(viewProblems(homeView(texts, recent))).toEqual([]);
+        expect(viewProblems(homeView({ texts, recent }))).toEqual([]);
       }),
       { numRuns: 200 },
     );
   });
 
   test('the form is read whatever Slack sends', () => {
-    expect(readForm(undefined, englishTexts)).toHaveProperty('errors');
-    fc.assert(fc.property(fc.anything(), (values) => void readForm(values, englishTexts)));
+    const read = (values: unknown) => readFields((name) => textAt(values, `${name}.value.value`), englishTexts);
+    expect(read(undefined)).toHaveProperty('errors');
+    fc.assert(fc.property(fc.anything(), (values) => void read(values)));
   });
 });
 
