@@ -58,7 +58,8 @@ function findings(failure: Failure, words: Words): Findings {
   const room = roomOf(failure);
   const beside = room === null ? null : besideText(room, words);
   if (known === 'too_big' && room !== null && room.needed <= room.total) {
-    return disagreement(failure, { ...room, beside }, words) ?? onTheEdge(room, words);
+    const disagrees = disagreement(failure, { beside }, words);
+    return disagrees ?? (room.needed < EDGE * room.total ? nothingInTheWay(beside, words) : onTheEdge(room, words));
   }
   const diagnosis = known === null ? null : text.diagnoses[known];
   if (known === 'other_process' && room !== null && room.needed > room.total) {
@@ -114,6 +115,20 @@ function disagreement(
   };
 }
 
+/** A share of the card beyond which an estimate's error or fragments decide. */
+const EDGE = 0.85;
+
+/** It fits with room to spare, and the message has no figures that say why it did not. */
+function nothingInTheWay(beside: string | null, words: Words): Findings {
+  const { fitsByEstimate, diagnoses, unknownNext } = words.advice.oom;
+  return {
+    verdict: fitsByEstimate,
+    beside,
+    causes: [],
+    next: [...diagnoses.other_process.next, ...unknownNext.slice(0, 1)],
+  };
+}
+
 function onTheEdge({ needed, total }: Room, words: Words): Findings {
   const { onTheEdge: verdict, diagnoses } = words.advice.oom;
   return { verdict: verdict(gibOf(needed), gibOf(total)), beside: null, causes: [], next: diagnoses.too_big.next };
@@ -153,8 +168,10 @@ function artifactFigures(artifact: Artifact | null, words: Words): readonly Figu
     const amount = artifact[name];
     return amount === undefined ? [] : [{ label: text[name], value: gibOf(amount) }];
   });
-  const { totalGiB, freeGiB, processGiB } = artifact;
-  const mine = processGiB ?? artifact.reservedGiB ?? artifact.cachedGiB;
+  const { totalGiB, freeGiB, processGiB, reservedGiB, cachedGiB, allocatedGiB = 0 } = artifact;
+  // "cached" of the old wording is what the process holds beside its tensors
+  const held = cachedGiB === undefined ? undefined : allocatedGiB + cachedGiB;
+  const mine = processGiB ?? reservedGiB ?? held;
   if (totalGiB === undefined || freeGiB === undefined || mine === undefined) return figures;
   const others = totalGiB - freeGiB - mine;
   return others > 0.05 ? [...figures, { label: text.otherGiB, value: gibOf(others) }] : figures;

@@ -28,7 +28,7 @@ const OTHER_LINK = '(?:\\/|,? ?(?:和|跟|与|或者?|还是|对比|or|and|vs\\.
 const SIZE_UNIT = '(?:g|gb|gib|gigs?)(?![a-wyz0-9]|x(?!\\d))';
 /** "V100 16G 和 32G", "A100 40/80GB": the same card once more, with other memory. */
 const SIZES_AFTER = new RegExp(
-  `^[\\s\\-(]*(\\d{1,3})(?: ?${SIZE_UNIT}|(?= ?\\/)) ?的?版?本? ?${OTHER_LINK}(\\d{1,3}) ?${SIZE_UNIT}(?! ?(?:of )?的?(?:ram|内存|主存|system|host|ddr))`,
+  `^[\\s\\-(]*的? ?(\\d{1,3})(?: ?${SIZE_UNIT}|(?= ?\\/)) ?的?版?本? ?${OTHER_LINK}(\\d{1,3}) ?${SIZE_UNIT}(?! ?(?:of )?的?(?:ram|内存|主存|system|host|ddr))`,
 );
 /** "16G 和 32G 的 V100" */
 const SIZES_BEFORE = new RegExp(

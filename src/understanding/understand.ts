@@ -99,7 +99,7 @@ function leavesOpen(words: string, slots: Slots, { asked, offered }: Understandi
 }
 
 const KEEPS_TOTAL =
-  /(?:总|全局|有效|等效)的? ?(?:batch|bs|批)[^,.;\n]{0,12}(?:不变|一样|保持|维持|相同)|(?:保持|维持|还原)[^,.;\n]{0,6}(?:总|全局|有效|等效)|(?:same|keep(?:ing)?|match(?:ing)?|preserv(?:e|ing))[^,.;\n]{0,8}(?:total|effective|global)/;
+  /(?:总|全局|有效|等效)的? ?(?:batch|bs|批)[^,.;\n]{0,12}(?:不变|一样|保持|维持|相同)|(?:保持|维持|还原)[^,.;\n]{0,6}(?:总|全局|有效|等效)|(?:total|effective|global) batch(?: size)? (?:(?:should|must|has to|needs to) )?(?:stays?|remains?|(?:is|be) (?:kept|the same|unchanged))|(?:same|keep(?:ing)?|match(?:ing)?|preserv(?:e|ing))[^,.;\n]{0,8}(?:total|effective|global)/;
 
 const NOTHING_SAID: Pick<Parts, 'said' | 'slots'> = { said: {}, slots: {} };
 

@@ -353,6 +353,14 @@ describe('a recipe on another number of GPUs', () => {
     expect(talk('zh', ...official, '总batch 不变呢', '学习率呢').reply).toBe(reply);
   });
 
+  test.each(['what if the total batch stays the same?', 'the effective batch should be kept', 'keep the total batch'])(
+    'in English too: %s',
+    (kept) =>
+      expect(talk('en', 'segformer b2 512 8 gpus x 2', 'now on one card', kept).reply).toMatch(
+        /^1 GPU: 2 per GPU × 8 accumulation steps/,
+      ),
+  );
+
   test('without accumulation the learning rate follows the total', () => {
     expect(talk('zh', ...official, '总batch 不变呢').reply).toMatch(
       /从 16 变成 2：SGD 的学习率除以 8，AdamW 除以 2\.8/,

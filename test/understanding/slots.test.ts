@@ -257,6 +257,15 @@ describe('cards and their number', () => {
     ['single 24G card', { gpu: { memoryGiB: 24 }, gpus: 1 }],
     ['ecs.gn7i-c16g1.4xlarge', { gpu: { instance: 'ecs.gn7i-c16g1.4xlarge' } }],
     ['gn6v 上跑', { gpu: { family: 'gn6v' } }],
+    [
+      'A100 的 40G 版和 80G 版哪个更划算',
+      {
+        gpu: [
+          { name: 'A100', memoryGiB: 40 },
+          { name: 'A100', memoryGiB: 80 },
+        ],
+      },
+    ],
     ['T4 和 V100 16G 选哪个', { gpu: [{ name: 'T4' }, { name: 'V100', memoryGiB: 16 }] }],
     ['官方用8xA100，我这只有V100 16G', { gpu: { name: 'V100', memoryGiB: 16 } }],
     ['不是 A10，是 A100', { gpu: { name: 'A100' } }],

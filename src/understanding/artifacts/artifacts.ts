@@ -49,6 +49,7 @@ function fromOom(oom: OomReading, reading: Reading): ArtifactReading {
     artifact: { kind: oom.kind, diagnosis: diagnose(oom, reading.rest), ...figures },
     slots: tensorSlots(tensor),
     cardGiB: figures.totalGiB ?? null,
+    cardName: oom.cardName ?? null,
   };
 }
 

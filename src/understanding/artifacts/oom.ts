@@ -68,10 +68,12 @@ export interface OomReading {
   readonly othersGiB: number;
   /** Dimensions of the tensor that did not fit (TensorFlow prints them). */
   readonly tensor: readonly number[] | null;
+  /** As the message calls the card. */
+  readonly cardName?: string;
 }
 
 const TORCH_SIGN =
-  /(?:cuda|hip) out of memory|outofmemoryerror|tried to allocate|cuda error: out of memory|cuda runtime error ?\(2\)|cublas_status_alloc_failed/;
+  /(?:cuda|hip) out of memory|outofmemoryerror|tried to allocate|cuda error: out of memory|cuda runtime error ?\(2\)|thcudacheck fail[^\n]{0,200}out of memory|cublas_status_alloc_failed/;
 
 function readTorch(reading: Reading): OomReading | null {
   if (!TORCH_SIGN.test(reading.text)) return null;
@@ -119,14 +121,26 @@ const POOL = new RegExp(`allocator \\(gpu_(\\d+)_bfc\\) ran out of memory trying
 const POOL_LINES =
   /\(rounded to \d+\)|\b(?:limit|inuse|maxinuse|numallocs|maxallocsize): +\d+|tensorflow\/core\/[\w./]+:\d+\]/g;
 
+/** What TensorFlow may use of the card, printed when it starts. */
+const CREATED =
+  /created device [^\n]{1,80} with (\d{3,7}) mb memory: {1,3}-> {1,3}device: \d{1,3}, name: ([^,\n]{1,60})/g;
+
+function createdDevice(reading: Reading): { readonly figures: Figures; readonly cardName?: string } {
+  const [megabytes, cardName] = take(reading, CREATED).at(-1)?.groups ?? [];
+  return megabytes === undefined || cardName === undefined
+    ? { figures: {} }
+    : { figures: { totalGiB: Number(megabytes) / 1024 }, cardName };
+}
+
 /** TensorFlow's pool says what it was asked for, not for which tensor. */
 function readPool(reading: Reading): OomReading | null {
   const found = take(reading, POOL).at(-1);
   if (found === undefined) return null;
   const [index, number = '', unit = ''] = found.groups;
   take(reading, POOL_LINES);
-  const figures = { gpuIndex: Number(index), triedGiB: toGiB(number, unit) };
-  return { kind: 'tensorflow_oom', figures, othersGiB: 0, tensor: null };
+  const { figures: card, ...named } = createdDevice(reading);
+  const figures = { gpuIndex: Number(index), triedGiB: toGiB(number, unit), ...card };
+  return { kind: 'tensorflow_oom', figures, othersGiB: 0, tensor: null, ...named };
 }
 
 function readTensorflow(reading: Reading): OomReading | null {
@@ -135,8 +149,10 @@ function readTensorflow(reading: Reading): OomReading | null {
   const tensor = (found.groups[0] ?? '').split(',').map((part) => Number(part.trim()));
   const bytes = tensor.reduce((product, side) => product * side, BYTES_PER_TYPE[found.groups[1] ?? ''] ?? 4);
   const index = indexOf(reading, /device:gpu:(\d{1,3})/g);
+  const { figures: card, ...named } = createdDevice(reading);
   take(reading, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^\n\]]{0,120}\]|gpu_\d+_bfc|job:\w+\/replica:\d+\/task:\d+/gm);
-  return { kind: 'tensorflow_oom', figures: { ...index, triedGiB: bytes / 2 ** 30 }, othersGiB: 0, tensor };
+  const figures = { ...index, triedGiB: bytes / 2 ** 30, ...card };
+  return { kind: 'tensorflow_oom', figures, othersGiB: 0, tensor, ...named };
 }
 
 const CUDNN_SIGN =

@@ -93,7 +93,7 @@ const RECIPE_OF_OTHERS = /官方|论文|原(?:文|版|作|配置)|recipe|paper|o
 const OWN_LIMIT =
   /只有|就(?:一|1|两|2)|我(?:这|们)?(?:里|边|手上)?(?:有|是|用)|only have|i have|we have|i've got|my (?:single|one)|on (?:a single|one|my)/;
 const TRANSLATE_WORDS =
-  /(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)[^,.;\n]{0,12}(?:怎么|多少|要不要|调|改|缩放|换算|对应|呢|scal|should|\?)|(?:scale|adjust|change|what|which|how|怎么|调|改)[^,.;\n]{0,24}(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)|(?:accumulat[a-z]*|累积)[^,.;\n]{0,14}(?:how many|多少|几步|怎么)|(?:how many|多少|几)[^,.;\n]{0,12}(?:accumulat[a-z]*|累积)|等效(?! ?(?:的)? ?(?:batch|bs|批)? ?(?:是|为|=|:)? ?\d)|换算|等价|复现|reproduce|equivalent|same (?:total|effective|global) batch|总 ?batch ?(?:不变|保持)|keep (?:the )?(?:total|effective|global)/;
+  /(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)[^,.;\n]{0,12}(?:怎么|多少|要不要|调|改|缩放|换算|对应|呢|scal|should|\?)|(?:scale|adjust|change|what|which|how|怎么|调|改)[^,.;\n]{0,24}(?:学习率|(?<![a-z])lr(?![a-z])|learning rate)|(?:accumulat[a-z]*|累积)[^,.;\n]{0,14}(?:how many|多少|几步|怎么)|(?:how many|多少|几)[^,.;\n]{0,12}(?:accumulat[a-z]*|累积)|等效(?! ?(?:的)? ?(?:batch|bs|批)? ?(?:是|为|=|:)? ?\d)|换算|等价|复现|reproduce|equivalent|same (?:total|effective|global) batch|(?:total|effective|global) batch(?: size)? (?:(?:should|must|has to|needs to) )?(?:stays?|remains?|(?:is|be) (?:kept|the same|unchanged))|总 ?batch ?(?:不变|保持)|keep (?:the )?(?:total|effective|global)/;
 
 const ASKS_HOW =
   /怎么(?:设|配|调|改|办|弄|训|跑|换)|如何(?:设|配|调|改)|该(?:设|配|调|改)|how (?:do|should|can|would|to)|what (?:should|do) i/;
