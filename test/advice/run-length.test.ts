@@ -34,4 +34,13 @@ describe('length of the run', () => {
     expect(length({})).toBeNull();
     expect(length({ dataset: 'mvtec-ad' })).toBeNull();
   });
+
+  test('a recipe that does not say how long it trains tells no length', () => {
+    const torchvision = { implementation: 'torchvision', architecture: 'deeplabv3', backbone: 'resnet50' } as const;
+    const dataset = 'coco-voc-labels';
+    const recipes = catalog.recipesFor({ library: 'torchvision', architecture: 'deeplabv3', dataset });
+    const steps = recipes.map(({ iterations, iterationsDerived }) => iterations ?? iterationsDerived);
+    expect(new Set(steps)).toEqual(new Set([null]));
+    expect(length({ dataset }, { ...torchvision, options: {} })).toBeNull();
+  });
 });
