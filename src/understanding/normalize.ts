@@ -62,7 +62,8 @@ const GLUED = new RegExp(`[${Object.keys(SEPARATE).join('')}]`, 'g');
 
 /** NFKC would glue these to their neighbours (512² → 5122, 4，512 → 4,512). */
 function separate(text: string): string {
-  return text.replace(GLUED, (sign) => SEPARATE[sign] ?? sign);
+  // "3、4 千" is a range, no list
+  return text.replace(/([1-9])、(?=[1-9] ?[百千万])/g, '$1-').replace(GLUED, (sign) => SEPARATE[sign] ?? sign);
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII

@@ -89,10 +89,17 @@ function finish(state: Section): number {
 export function parseChineseNumber(text: string): number | null {
   const [whole, fraction, ...more] = text.split('点');
   if (whole === undefined || whole === '' || more.length > 0) return null;
-  const value = parseWhole([...whole].map((char) => CONTRACTED[char] ?? char).join(''));
+  const value = parseWhole(withoutLower([...whole].map((char) => CONTRACTED[char] ?? char).join('')));
   if (value === null || fraction === undefined) return value;
   const tail = [...fraction].map((char) => DIGITS[char]);
   return tail.length === 0 || tail.some((digit) => digit === undefined) ? null : Number(`${value}.${tail.join('')}`);
+}
+
+/** "三四千": one of two neighbours, of which the larger is meant as in every range. */
+function withoutLower(text: string): string {
+  const [, lower = '', upper = '', unit = ''] =
+    /^([一二两三四五六七八])([二两三四五六七八九])([十百千万]{1,2})$/.exec(text) ?? [];
+  return (DIGITS[upper] ?? 0) - (DIGITS[lower] ?? 0) === 1 ? upper + unit : text;
 }
 
 function parseWhole(text: string): number | null {

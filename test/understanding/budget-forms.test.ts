@@ -256,6 +256,31 @@ describe('how amounts are written', () => {
   });
 });
 
+describe('one of two neighbours', () => {
+  test.each([
+    ['预算每月三四千', cny(4000, 'month')],
+    ['预算每月 3、4 千', cny(4000, 'month')],
+    ['预算一两万', cny(20_000)],
+    ['预算每小时二三十', cny(30, 'hour')],
+  ])('%s', (text, want) => expect(read(text)).toEqual(want));
+});
+
+describe('a sum that somebody gave', () => {
+  test.each([
+    ['甲方给了 3 万块', cny(30_000, 'total')],
+    ['导师批了两万块', cny(20_000, 'total')],
+    ['my boss gave me 5000 yuan', cny(5000, 'total')],
+    ['we have a grant of $2000', usd(2000, 'total')],
+    ['老板给了每月 5000 元', cny(5000, 'month')],
+    // too little for more than an hour
+    ['老板给了 20 块的预算', cny(20)],
+  ])('%s', (text, want) => expect(read(text)).toEqual(want));
+
+  test('beside the weeks of use a total is money, and no batch', () => {
+    expect(read('we rent it for 6 weeks and have 9000 in total')).toEqual(cny(6428.57, 'month'));
+  });
+});
+
 describe('for which time', () => {
   test.each([
     ['预算 500，训完为止', cny(500, 'total')],

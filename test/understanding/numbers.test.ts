@@ -51,6 +51,9 @@ describe('parseChineseNumber', () => {
     ['一点五', 1.5],
     ['一百二十万', 1_200_000],
     ['一亿两千万', 120_000_000],
+    ['三四千', 4000],
+    ['一两万', 20_000],
+    ['七八十', 80],
     ['俩', 2],
     ['八', 8],
   ])('%s', (text, value) => expect(parseChineseNumber(text)).toBe(value));

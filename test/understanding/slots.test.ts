@@ -107,6 +107,7 @@ describe('batch size and its scope', () => {
     ],
     ['unet 五百一十二 batch 八 预算十块每小时', { imageHeight: 512, batchSize: 8 }],
     ['batch size of sixteen', { batchSize: 16 }],
+    ['unet 512 batch 8, we rent it for 6 weeks and have 9000 in total', { batchSize: 8 }],
     ['global batch 16 over 8 V100s', { batchSize: 16, batchScope: 'total', gpus: 8 }],
     ['total 16 on those 2', { batchSize: 16, batchScope: 'total' }],
     ['samples_per_gpu=1', { batchSize: 1, batchScope: 'per_gpu' }],
@@ -220,6 +221,10 @@ describe('cards and their number', () => {
     ['LR 怎么改，我从 4卡x4 换成单卡x4', { gpus: 1, batchSize: 16, batchScope: 'total' }],
     ['jetson agx orin 能训unet吗', { gpu: { name: 'jetson agx orin' } }],
     ['segformer b4 at 1024 with 24GB', { gpu: { memoryGiB: 24 } }],
+    ['mask2former swin-L 1024 bs 1 放得进 48G 吗', { gpu: { memoryGiB: 48 } }],
+    ['能塞进 24G 吗，unet 512', { gpu: { memoryGiB: 24 } }],
+    ['24G 塞得下 unet 512 吗', { gpu: { memoryGiB: 24 } }],
+    ['fits in 12 gigs? unet 512 batch 4', { gpu: { memoryGiB: 12 } }],
     ["unet 512 batch 4, I've 24GB", { gpu: { memoryGiB: 24 } }],
     ['A10够吗', { gpu: { name: 'A10' } }],
     [

@@ -26,6 +26,9 @@ const TORCH: readonly Rule[] = [
   { name: 'reservedGiB', pattern: new RegExp(`${SIZE} reserved in total`, 'g') },
   { name: 'cachedGiB', pattern: new RegExp(`${SIZE} cached`, 'g') },
   { name: 'processGiB', pattern: new RegExp(`this process has ${SIZE} memory in use`, 'g') },
+  // Apple's chips
+  { name: 'totalGiB', pattern: new RegExp(`max allowed: ${SIZE}`, 'g') },
+  { name: 'allocatedGiB', pattern: new RegExp(`mps allocated: ${SIZE}`, 'g') },
 ];
 
 const PADDLE: readonly Rule[] = [
@@ -37,7 +40,7 @@ const PADDLE: readonly Rule[] = [
 const TORCH_INDEX = /\(gpu (\d{1,3})[;)]|gpu (\d{1,3}) has a total capac/g;
 const PROCESS = new RegExp(`process (\\d{1,9}) has ${SIZE} memory in use`, 'g');
 const BOILERPLATE =
-  /(?:torch\.)?(?:cuda\.)?outofmemoryerror:?|runtimeerror:?|(?:cuda|hip) out of memory\.?|including non-pytorch memory,?|if reserved (?:memory is >> allocated|but unallocated) memory (?:is large )?try setting [a-z_:]+(?: to avoid fragmentation)?\.?|see documentation for memory management(?: and pytorch_(?:cuda_|hip_)?alloc_conf)?|file "[^"\n]{1,300}", line \d+(?:, in [^\n]{1,120})?|\(at [^\n)]{1,200}:\d+\)/g;
+  /(?:torch\.)?(?:cuda\.)?outofmemoryerror:?|runtimeerror:?|(?:cuda|hip|mps backend) out of memory\.?|other allocations: [\d.]+ [kmg]b|including non-pytorch memory,?|if reserved (?:memory is >> allocated|but unallocated) memory (?:is large )?try setting [a-z_:]+(?: to avoid fragmentation)?\.?|see documentation for memory management(?: and pytorch_(?:cuda_|hip_)?alloc_conf)?|file "[^"\n]{1,300}", line \d+(?:, in [^\n]{1,120})?|\(at [^\n)]{1,200}:\d+\)/g;
 
 function readRules(reading: Reading, rules: readonly Rule[]): Figures {
   const figures: { -readonly [Name in FigureName]?: number } = {};
@@ -73,7 +76,7 @@ export interface OomReading {
 }
 
 const TORCH_SIGN =
-  /(?:cuda|hip) out of memory|outofmemoryerror|tried to allocate|cuda error: out of memory|cuda runtime error ?\(2\)|thcudacheck fail[^\n]{0,200}out of memory|cublas_status_alloc_failed/;
+  /(?:cuda|hip|mps backend) out of memory|outofmemoryerror|tried to allocate|cuda error: out of memory|cuda runtime error ?\(2\)|thcudacheck fail[^\n]{0,200}out of memory|cublas_status_alloc_failed/;
 
 function readTorch(reading: Reading): OomReading | null {
   if (!TORCH_SIGN.test(reading.text)) return null;
@@ -132,10 +135,19 @@ function createdDevice(reading: Reading): { readonly figures: Figures; readonly 
     : { figures: { totalGiB: Number(megabytes) / 1024 }, cardName };
 }
 
+const XLA = /resource_?exhausted:? out of memory (?:while )?trying to allocate (\d{6,15}) bytes/g;
+
+/** What XLA says, under JAX and under TensorFlow. */
+function readXla(reading: Reading): OomReading | null {
+  const bytes = take(reading, XLA).at(-1)?.groups[0];
+  if (bytes === undefined) return null;
+  return { kind: 'tensorflow_oom', figures: { triedGiB: Number(bytes) / 2 ** 30 }, othersGiB: 0, tensor: null };
+}
+
 /** TensorFlow's pool says what it was asked for, not for which tensor. */
 function readPool(reading: Reading): OomReading | null {
   const found = take(reading, POOL).at(-1);
-  if (found === undefined) return null;
+  if (found === undefined) return readXla(reading);
   const [index, number = '', unit = ''] = found.groups;
   take(reading, POOL_LINES);
   const { figures: card, ...named } = createdDevice(reading);

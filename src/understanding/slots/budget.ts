@@ -27,6 +27,8 @@ const ADVERB_AFTER = ADVERB.map(({ period, cue }) => ({
 }));
 /** "三万块能用多久": a sum for as long as it lasts. */
 const LASTS = new RegExp(words('lasts'));
+/** "甲方给了 3 万块": given once, if it is more than what an hour costs. */
+const GRANTED = new RegExp(words('granted'));
 const BUDGET_BEFORE = new RegExp(
   `${words('budget')}(?:[^\\d,;!?\\n]{0,8}|[^\\d;!?\\n]{0,3}|[^\\d,;!?\\n]{0,8}, ?(?:应该|其实|实际|正确的?|改|it )?(?:是|为|成|should be|is|was) ?|[^\\d,;!?\\n]{0,4}(?:改|换|调|错|变)[^\\d,;!?\\n]{0,6}, ?)$`,
 );
@@ -102,7 +104,8 @@ function signsOf(reading: Reading, found: Found, lasts: boolean): Signs {
   const run =
     RUN_NEAR.test(clauseOf(reading.text, found).replace(OTHER_TOTAL, '')) ||
     RUN_NEAR.test(nextClause(reading, found)) ||
-    lasts;
+    lasts ||
+    (GRANTED.test(clauseOf(reading.text, found)) && amountOf(found) >= LEAST_THAT_LASTS);
   return {
     currency,
     period: behind ?? ahead ?? (run ? 'total' : null),

@@ -69,6 +69,7 @@ export const money = {
     'for everything',
     "until (?:it'?s )?done",
   ],
+  granted: ['(?:gave|granted|awarded|allotted) (?:me|us)', 'grant of', 'funding of', 'signed off'],
   leftOver: ['left(?: over)?', 'remaining', 'remains'],
   spot: ['spot', 'preemptible', 'pre-emptible', 'interruptible'],
   postPaid: ['pay[- ]as[- ]you[- ]go', 'on[- ]demand', 'payg', 'by the hour'],
