@@ -1,4 +1,4 @@
-import type { Reply } from '../src/reply/reply.ts';
+import type { Choice, Reply } from '../src/reply/reply.ts';
 import type { SurfaceTexts } from './adapter.ts';
 import { clip } from './text.ts';
 
@@ -20,6 +20,9 @@ export interface Button {
   readonly isPrimary?: boolean;
 }
 
+/** The value is what a press says. */
+export type ChoiceButton = Required<Button>;
+
 export interface Menu {
   readonly name: string;
   /** Shown while nothing is picked. */
@@ -38,10 +41,13 @@ export interface Controls {
 }
 
 /** Characters and numbers that a platform's controls may have. */
-export interface ControlLimits {
+interface ButtonLimits {
   readonly buttonsShown: number;
   readonly buttonText: number;
   readonly buttonValue: number;
+}
+
+export interface ControlLimits extends ButtonLimits {
   readonly optionText: number;
   readonly optionValue: number;
   readonly selectOptions: number;
@@ -55,19 +61,31 @@ export interface ControlOptions {
   readonly isPrivate: boolean;
 }
 
-/** What can be pressed under a reply: the first choices, a menu of the others, details, sharing, feedback. */
-export function controlsOf(reply: Reply, { texts, limits, hasDetails, isPrivate }: ControlOptions): Controls {
-  const { buttonsShown, buttonText, buttonValue, optionText, optionValue, selectOptions } = limits;
-  const hasCode = reply.estimateCode !== undefined;
-  const sayable = reply.choices.filter(({ say }) => say !== '' && say.length <= buttonValue);
-  const choices = sayable.slice(0, buttonsShown).map(({ label, say, primary = false }, index) => ({
+interface ChoiceButtons {
+  readonly buttons: readonly ChoiceButton[];
+  /** Those that got none. */
+  readonly others: readonly Choice[];
+}
+
+/** A button for each of the first choices that a press can say. */
+export function choiceButtons(choices: readonly Choice[], limits: ButtonLimits): ChoiceButtons {
+  const { buttonsShown, buttonText, buttonValue } = limits;
+  const sayable = choices.filter(({ say }) => say !== '' && say.length <= buttonValue);
+  const buttons = sayable.slice(0, buttonsShown).map(({ label, say, primary = false }, index) => ({
     name: `${controlNames.choice}:${index}`,
     label: clip(label, buttonText),
     value: say,
     isPrimary: primary,
   }));
-  const options = sayable
-    .slice(buttonsShown)
+  return { buttons, others: sayable.slice(buttonsShown) };
+}
+
+/** What can be pressed under a reply: the first choices, a menu of the others, details, sharing, feedback. */
+export function controlsOf(reply: Reply, { texts, limits, hasDetails, isPrivate }: ControlOptions): Controls {
+  const { optionText, optionValue, selectOptions } = limits;
+  const hasCode = reply.estimateCode !== undefined;
+  const { buttons: choices, others } = choiceButtons(reply.choices, limits);
+  const options = others
     .filter(({ say }) => say.length <= optionValue)
     .slice(0, selectOptions)
     .map(({ label, say }) => ({ label: clip(label, optionText), value: say }));

@@ -31,27 +31,33 @@ export function takeFitting<T>(items: readonly T[], room: number, sizeOf: (item:
 export interface LayoutOptions<T> {
   /** One block in the platform's parts; the first list of tiers may be a table. */
   readonly write: (block: Block, asTable: boolean) => readonly T[];
-  /** Most parts, and most characters of their JSON. */
-  readonly message: { readonly parts: number; readonly characters: number };
-  readonly details: { readonly parts: number; readonly characters: number };
+  readonly message: Room;
+  /** Behind a button; nothing without it. */
+  readonly details?: Room;
+  /** Of parts, or of one of them; characters of their JSON without it. */
+  readonly sizeOf?: (parts: unknown) => number;
+}
+
+interface Room {
+  readonly parts: number;
+  readonly size: number;
 }
 
 const charactersOf = (parts: unknown): number => JSON.stringify(parts).length;
 
 /** A reply in parts: in order while they fit; what does not fit goes behind the details. */
-export function layOut<T>(reply: Reply, { write, message, details }: LayoutOptions<T>): { main: T[]; details: T[] } {
+export function layOut<T>(reply: Reply, options: LayoutOptions<T>): { main: T[]; details: T[] } {
+  const { write, message, details = { parts: 0, size: 0 }, sizeOf = charactersOf } = options;
   const filled = filledBlocks(reply);
   const wanted = filled.filter((block) => isShown(reply, block));
   const table = wanted.find(({ kind }) => kind === 'tiers');
   const written = wanted.map((block) => ({ block, parts: write(block, block === table) }));
   const counted = takeFitting(written, message.parts, ({ parts }) => parts.length);
-  const main = takeFitting(counted, message.characters, ({ parts }) => charactersOf(parts));
+  const main = takeFitting(counted, message.size, ({ parts }) => sizeOf(parts));
   const placed = new Set(main.map(({ block }) => block));
-  const rest = filled.filter((block) => !placed.has(block)).flatMap((block) => write(block, false));
-  return {
-    main: main.flatMap(({ parts }) => parts),
-    details: takeFitting(rest.slice(0, details.parts), details.characters, charactersOf),
-  };
+  const left = details.parts === 0 ? [] : filled.filter((block) => !placed.has(block));
+  const rest = left.flatMap((block) => write(block, false)).slice(0, details.parts);
+  return { main: main.flatMap(({ parts }) => parts), details: takeFitting(rest, details.size, sizeOf) };
 }
 
 /** A bar as lines of fixed-width text: label, cells, size in GiB, hint. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Locale } from '../src/message.ts';
 import type { AdapterContext, Address, RecentEstimate, SurfaceTexts } from './adapter.ts';
-import type { KeptAnswer, KeptAnswers } from './answers.ts';
+import type { AnswerOwner, Answers, KeptAnswer } from './answers.ts';
 import { controlNames } from './controls.ts';
 import { createDesk } from './desk.ts';
 import { type FormField, formFields, readFields } from './form.ts';
@@ -23,7 +23,7 @@ export interface Said<Place> {
 }
 
 /** A message that was written where we listen. */
-export interface Written extends Heard, Pick<Said<never>, 'text' | 'key'> {
+export interface Written<Place> extends Said<Place>, Pick<Heard, 'ts' | 'threadTs' | 'mentionsUs' | 'addressesOther'> {
   readonly hasFiles: boolean;
 }
 
@@ -38,16 +38,17 @@ export interface Press {
 }
 
 /** Who is where, in our ids. */
-export type Identity = Pick<IncomingMessage, 'conversationId' | 'userId'> & {
+export interface Identity extends AnswerOwner, Pick<Heard, 'user' | 'isDirect'> {
+  readonly conversationId: IncomingMessage['conversationId'];
   /** `<adapter>:<tenant>` */
   readonly tenant: string;
-  /** Under it lies what is kept about the channel. */
-  readonly channelKey: string;
-};
+}
 
 /** What a platform can show to one person. `Place` is its address: where, by whom, and how an answer goes back. */
 export interface Stage<Place extends Address> {
   identify(place: Place): Identity;
+  /** The place of the same person in a thread; `thread` is its part of the conversation. */
+  inThread(place: Place, root: string, thread: string): Place;
   localeOf(place: Place): Promise<Locale | undefined>;
   /** To this person alone. */
   tell(place: Place, text: string): Promise<unknown>;
@@ -81,7 +82,7 @@ export interface Home {
 export interface ReceptionOptions<Place extends Address> {
   readonly context: AdapterContext;
   readonly stage: Stage<Place>;
-  readonly answers: KeptAnswers;
+  readonly answers: Answers;
   readonly threads: Shelf<string>;
 }
 
@@ -127,7 +128,7 @@ export function createReception<Place extends Address>({ context, stage, answers
 
   /** Shares an answer that only the asker saw, else shows its details. */
   const showAnswer = async (place: Place, { name, code, trigger }: Press): Promise<void> => {
-    const kept = await answers.find(`${stage.identify(place).channelKey}/${code}`);
+    const kept = await answers.find(stage.identify(place).channelKey, code);
     const shared = name === controlNames.share ? kept?.shared : undefined;
     if (shared !== undefined && (await stage.share(place, shared))) return;
     await stage.openDetails(place, trigger, { texts: await textsFor(place), parts: kept?.details ?? [] });
@@ -136,14 +137,18 @@ export function createReception<Place extends Address>({ context, stage, answers
   return {
     openForm,
 
-    /** `at`: where an answer goes once the thread of the conversation is known. Threads do not wait for each other. */
-    async message(written: Written, at: (thread: string) => Place): Promise<Reaction> {
-      const { place, ts, threadTs, isDirect, text, key, hasFiles } = written;
-      return inOrder(isDirect ? place : `${place}/${threadTs ?? ts}`, async () => {
-        const thread = await resolveThread(written);
+    /** Threads do not wait for each other. */
+    async message(written: Written<Place>): Promise<Reaction> {
+      const { ts, threadTs, text, hasFiles } = written;
+      const identity = stage.identify(written.place);
+      const { channelKey, isDirect } = identity;
+      const root = threadTs ?? ts;
+      return inOrder(isDirect ? channelKey : `${channelKey}/${root}`, async () => {
+        const thread = await resolveThread({ ...identity, ...written });
         if (thread === undefined) return {};
-        if (text !== '' || !hasFiles) return say({ place: at(thread), text, key });
-        return { afterwards: () => tell(at(thread), ({ textOnly }) => textOnly) };
+        const place = stage.inThread(written.place, root, thread);
+        if (text !== '' || !hasFiles) return say({ ...written, place });
+        return { afterwards: () => tell(place, ({ textOnly }) => textOnly) };
       });
     },
 

@@ -3,7 +3,7 @@ import type { Shelf } from './shelf.ts';
 /** A message as far as it decides whether it is for us. */
 export interface Heard {
   /** Tenant and channel. */
-  readonly place: string;
+  readonly channelKey: string;
   /** The platform's id of the person, and ours. */
   readonly user: string;
   readonly userId: string;
@@ -26,17 +26,17 @@ export type ResolveThread = (heard: Heard) => Promise<string | undefined>;
  */
 export function createThreads(known: Shelf<string>): ResolveThread {
   const everybody = '*';
-  const remember = async ({ place, userId }: Heard, key: string, thread: string): Promise<string> => {
-    await known.put(`${place}/${key}`, thread, userId);
+  const remember = async ({ channelKey, userId }: Heard, key: string, thread: string): Promise<string> => {
+    await known.put(`${channelKey}/${key}`, thread, userId);
     return thread;
   };
   return async (heard) => {
-    const { place, user, ts, threadTs, isDirect, mentionsUs, addressesOther } = heard;
+    const { channelKey, user, ts, threadTs, isDirect, mentionsUs, addressesOther } = heard;
     if (threadTs === null) {
       if (!isDirect && !mentionsUs) return undefined;
       return remember(heard, `${ts}/${everybody}`, isDirect ? user : ts);
     }
-    const find = (who: string): Promise<string | undefined> => known.find(`${place}/${threadTs}/${who}`);
+    const find = (who: string): Promise<string | undefined> => known.find(`${channelKey}/${threadTs}/${who}`);
     const thread = (await find(everybody)) ?? (await find(user));
     if (isDirect) return thread ?? threadTs;
     if (thread !== undefined) return addressesOther ? undefined : thread;

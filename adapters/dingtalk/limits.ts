@@ -8,10 +8,10 @@ export const dingtalkLimits = {
   plainBytes: 4_000,
   /** Shown in the list of chats and in notifications. */
   titleCharacters: 80,
-  buttons: 5,
-  buttonCharacters: 20,
+  buttonsShown: 5,
+  buttonText: 20,
   /** What a tap sends. */
-  buttonSay: 80,
+  buttonValue: 80,
   incomingCharacters: 20_000,
 } as const;
 

@@ -1,7 +1,8 @@
 import type { Block, Choice, Reply } from '../../src/reply/reply.ts';
 import type { SurfaceTexts } from '../adapter.ts';
 import { squareOf } from '../chart.ts';
-import { filledBlocks, isShown, takeFitting } from '../layout.ts';
+import { type ChoiceButton, choiceButtons } from '../controls.ts';
+import { filledBlocks, isShown, layOut } from '../layout.ts';
 import type { Bar, Picture } from '../pictures.ts';
 import { clip, clipBytes, oneLine } from '../text.ts';
 import { dingtalkLimits, escapeMarkdown } from './limits.ts';
@@ -35,7 +36,7 @@ const separator = '\n\n';
 /** Reply → one message within the limits: what does not fit the byte cap is left out from the end, behind "details". */
 export function renderReply(reply: Reply, { isGroup, picture }: Place, texts: SurfaceTexts): DingtalkMessage {
   const [verdict = ''] = reply.fallback.split('\n');
-  const buttons = reply.choices.filter(isSafe).slice(0, dingtalkLimits.buttons).map(buttonOf);
+  const buttons = choiceButtons(reply.choices.filter(isSafe), dingtalkLimits).buttons.map(buttonOf);
   const closing = joined([choiceLines(reply, isGroup, texts), codeLine(reply)]);
   const spent =
     Buffer.byteLength(closing) + Buffer.byteLength(JSON.stringify(buttons)) + dingtalkLimits.titleCharacters * 4;
@@ -55,10 +56,12 @@ export const pictured = (reply: Reply): Bar | undefined =>
 
 /** Blocks in order while they fit. JSON doubles quotes and backslashes, so the JSON form is measured. */
 function bodyOf(reply: Reply, room: number, picture: Picture | undefined): string {
-  const texts = shown(reply).map((block) => markdownOf(block, picture));
-  const sizeOf = (text: string): number => Buffer.byteLength(JSON.stringify(text)) + separator.length * 2;
-  const kept = takeFitting(texts, room, sizeOf);
-  if (kept.length > 0) return joined(kept);
+  const { main } = layOut(reply, {
+    write: (block) => [markdownOf(block, picture)],
+    message: { parts: Number.POSITIVE_INFINITY, size: room },
+    sizeOf: (texts) => Buffer.byteLength(JSON.stringify(texts)) + separator.length * 2,
+  });
+  if (main.length > 0) return joined(main);
   return clipBytes(escapeMarkdown(reply.fallback), room / 2).replaceAll('\n', lineBreak);
 }
 
@@ -133,18 +136,17 @@ function choiceLines({ choices, kind }: Reply, isGroup: boolean, texts: SurfaceT
 /** By this code a quote of the answer is recognised. */
 const codeLine = ({ estimateCode }: Reply): string => (estimateCode === undefined ? '' : `> \\#${estimateCode}`);
 
-/** What a button sends appears as the person's own words, so it has to be short and plain. */
-const isSafe = ({ say }: Choice): boolean =>
-  say !== '' && say.length <= dingtalkLimits.buttonSay && !/[\n\r]|:\/\//u.test(say);
+/** What a button sends appears as the person's own words, so it has to be plain. */
+const isSafe = ({ say }: Choice): boolean => !/[\n\r]|:\/\//u.test(say);
 
 /**
  * `dtmd` links send their content under the tapping person's name; the host must be lower-case. Clients disagree about `+`
  * and `%20`, so blanks and plus signs travel as their full-width forms, which reading folds back.
  */
-function buttonOf({ label, say }: Choice): Button {
-  const content = encodeURIComponent(say.replaceAll(' ', '\u3000').replaceAll('+', '\uFF0B'));
+function buttonOf({ label, value }: ChoiceButton): Button {
+  const content = encodeURIComponent(value.replaceAll(' ', '\u3000').replaceAll('+', '\uFF0B'));
   return {
-    title: clip(oneLine(label), dingtalkLimits.buttonCharacters),
+    title: oneLine(label),
     actionURL: `dtmd://dingtalkclient/sendMessage?content=${content}`,
   };
 }

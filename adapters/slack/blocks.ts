@@ -19,10 +19,7 @@ export const buttonOf = ({ name, label, value, isPrimary = false }: Button): typ
   ...(isPrimary ? { style: 'primary' } : {}),
 });
 
-export const header = (text: string): types.HeaderBlock => ({
-  type: 'header',
-  text: plain(clip(text, slackLimits.headerText)),
-});
+export const header = (text: string) => ({ type: 'header' as const, text: plain(clip(text, slackLimits.headerText)) });
 
 const literal = (text: string, bold = false): types.RichTextText => ({
   type: 'text',
@@ -30,15 +27,9 @@ const literal = (text: string, bold = false): types.RichTextText => ({
   ...(bold ? { style: { bold } } : {}),
 });
 const line = (...elements: types.RichTextElement[]): types.RichTextSection => ({ type: 'rich_text_section', elements });
-const bullets = (elements: types.RichTextSection[]): types.RichTextList => ({
-  type: 'rich_text_list',
-  style: 'bullet',
-  elements,
-});
-const fixed = (text: string): types.RichTextPreformatted => ({
-  type: 'rich_text_preformatted',
-  elements: [literal(text)],
-});
+const list = { type: 'rich_text_list', style: 'bullet' } as const;
+const bullets = (elements: types.RichTextSection[]): types.RichTextList => ({ ...list, elements });
+const fixed = (text: string) => ({ type: 'rich_text_preformatted' as const, elements: [literal(text)] });
 const titled = (title: string, ...elements: types.RichTextBlockElement[]): types.RichTextBlock => ({
   type: 'rich_text',
   elements: [...(title === '' ? [] : [line(literal(title, true))]), ...elements],

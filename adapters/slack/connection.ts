@@ -12,15 +12,12 @@ const helloTimeoutMs = 10_000;
 /** Limit for a pong, and three times the ping interval: lower than the default, so that dead sockets are noticed soon. */
 const pongTimeoutMs = 2_500;
 
-export interface SocketOptions {
-  readonly config: SlackAdapterConfig;
-  readonly appToken: string;
-  readonly logger: Logger;
-  readonly app: App;
-}
-
 /** One connection of Socket Mode; the library's own reconnecting gives up at a server error. @throws AppError */
-export async function openSocket({ config, appToken, logger, app }: SocketOptions): Promise<Link> {
+export async function openSocket(
+  config: SlackAdapterConfig,
+  appToken: string,
+  { logger, app }: { logger: Logger; app: App },
+): Promise<Link> {
   const library = boltLogger(logger);
   const clientOptions = { ...webClientOptions(config, library), timeout: 4_000, retryConfig: { retries: 0 } };
   const receiver = new SocketModeReceiver({
@@ -66,10 +63,9 @@ function watchFrames(client: SocketModeReceiver['client'], logger: Logger, renew
     if (type === 'disconnect' && reason !== 'too_many_websockets') return renew(reason);
     const connections = Number(fieldAt(frame, 'num_connections') ?? 1);
     if (type === 'hello' && connections > 2) logger.warn({ connections }, 'other connections share the events');
-    const handled = await Promise.allSettled(handlers.map(async (handle) => handle.call(client, data, isBinary)));
-    for (const { reason: error } of handled.filter(isFailure)) logger.warn({ error }, 'frame not handled');
+    const note = (error: unknown) => logger.warn({ error }, 'frame not handled');
+    await Promise.all(
+      handlers.map(async (handle) => handle.call(client, data, isBinary)).map((one) => one.catch(note)),
+    );
   });
 }
-
-const isFailure = (result: PromiseSettledResult<unknown>): result is PromiseRejectedResult =>
-  result.status === 'rejected';

@@ -2,10 +2,10 @@ import type { webApi } from '@slack/bolt';
 import { AppError } from '../../src/errors.ts';
 import type { Reply } from '../../src/reply/reply.ts';
 import type { AdapterContext, Delivery } from '../adapter.ts';
-import type { KeptAnswers } from '../answers.ts';
+import type { Answers } from '../answers.ts';
 import { refusal } from '../http.ts';
 import type { Seal } from '../seal.ts';
-import { placeKeyOf, type SlackAddress, userIdOf } from './receive.ts';
+import { identityOf, type SlackAddress } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
 import { postResponse, write } from './web.ts';
 
@@ -14,13 +14,13 @@ export interface Courier {
   readonly address: SlackAddress;
   readonly client: webApi.WebClient;
   readonly seal: Seal;
-  readonly answers: KeptAnswers;
   readonly delivery?: Delivery | undefined;
 }
 
-type Way = (courier: Courier, message: SlackMessage) => Promise<void>;
+type Way = (courier: Courier, message: Partial<SlackMessage>) => Promise<void>;
 
 const quiet = { unfurl_links: false, unfurl_media: false };
+const threadOf = ({ threadTs }: SlackAddress) => (threadTs === null ? {} : { thread_ts: threadTs });
 
 /** Whether an earlier attempt got through: our messages carry the delivery's key as metadata. */
 async function isDelivered({ address, client, delivery }: Courier): Promise<boolean> {
@@ -34,9 +34,8 @@ async function isDelivered({ address, client, delivery }: Courier): Promise<bool
 const post: Way = async (courier, { text, blocks }) => {
   const { context, address, client, delivery } = courier;
   if (await isDelivered(courier)) return;
-  const thread = address.threadTs === null ? {} : { thread_ts: address.threadTs };
   const mark = delivery && { metadata: { event_type: 'gpu_size_answer', event_payload: { key: delivery.key } } };
-  const message = { channel: address.channel, text, ...thread, ...mark, ...quiet };
+  const message = { channel: address.channel, text, ...threadOf(address), ...mark, ...quiet };
   await write(client, 'chat.postMessage', { ...message, blocks }).catch((error: unknown) => {
     const reason = error instanceof AppError ? error.details['reason'] : undefined;
     if (reason !== 'invalid_blocks' && reason !== 'msg_blocks_too_long') throw error;
@@ -45,23 +44,23 @@ const post: Way = async (courier, { text, blocks }) => {
   });
 };
 
-const update: Way = async ({ address, client }, { text, blocks }) => {
+const update: Way = async ({ address, client }, message) => {
   const { channel, updateTs: ts } = address;
   if (ts === null || address.ephemeral) throw refusal(false, 'nothing to update');
-  await write(client, 'chat.update', { channel, ts, text, blocks });
+  await write(client, 'chat.update', { channel, ts, ...message });
 };
 
-const respond: Way = async ({ address, seal }, { text, blocks }) => {
+const respond: Way = async ({ address, seal }, message) => {
   const url = seal.open(address.response ?? '');
   if (url === undefined) throw refusal(false, 'no response URL');
-  await postResponse(url, { text, blocks, replace_original: address.route === 'update', response_type: 'ephemeral' });
+  await postResponse(url, { ...message, replace_original: address.route === 'update', response_type: 'ephemeral' });
 };
 
 /** Where only the asker reads it: in the channel if we are in it, else in the direct messages. */
-const whisper: Way = async ({ address, client }, { text, blocks }) => {
+const whisper: Way = async ({ address, client }, message) => {
   const { channel, user } = address;
-  await write(client, 'chat.postEphemeral', { channel, user, text, blocks }).catch(() =>
-    write(client, 'chat.postMessage', { channel: user, text, blocks, ...quiet }),
+  await write(client, 'chat.postEphemeral', { channel, user, ...message, ...threadOf(address) }).catch(() =>
+    write(client, 'chat.postMessage', { channel: user, ...message, ...quiet }),
   );
 };
 
@@ -71,7 +70,7 @@ const routes = { post: [post, respond], update: [respond, update, post], respond
  * Tries the ways of the address in turn: one that is refused leads to the next, and so does a response URL that does not
  * answer (it is another host); an unreachable Web API ends it, since the same way is best tried again later.
  */
-async function send(courier: Courier, message: SlackMessage): Promise<void> {
+export const send: Way = async (courier, message) => {
   let first: unknown;
   for (const way of routes[courier.address.route]) {
     try {
@@ -83,20 +82,14 @@ async function send(courier: Courier, message: SlackMessage): Promise<void> {
     }
   }
   throw first;
-}
+};
 
 /** Renders, sends, and keeps what the buttons under the answer need. */
-export async function deliverReply(courier: Courier, reply: Reply): Promise<void> {
-  const { context, address, answers } = courier;
+export async function deliverReply(courier: Courier, reply: Reply, answers: Answers): Promise<void> {
+  const { context, address } = courier;
   const ephemeral = address.ephemeral || address.route === 'respond';
-  const placement = { thread: address.thread, ephemeral };
-  const { message, shared, details } = renderReply(reply, placement, context.texts(reply.locale));
-  await send(courier, message);
-  const code = reply.estimateCode;
-  if (code === undefined || (details.length === 0 && !ephemeral)) return;
-  const kept = ephemeral ? { shared, details } : { details };
-  // The answer is out: a failure here may cost a button, never a second answer.
-  await answers.put(`${placeKeyOf(address)}/${code}`, kept, userIdOf(address)).catch((error: unknown) => {
-    context.logger.warn({ error }, 'details not kept');
-  });
+  const rendered = renderReply(reply, { thread: address.thread, ephemeral }, context.texts(reply.locale));
+  await send(courier, rendered.message);
+  const { details, shared } = rendered;
+  await answers.keep(identityOf(address), reply.estimateCode, ephemeral ? { details, shared } : { details });
 }

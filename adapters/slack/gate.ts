@@ -1,10 +1,9 @@
 import type { ServerResponse } from 'node:http';
-import { App, HTTPReceiver } from '@slack/bolt';
-import type { AdapterContext, HttpSurface } from '../adapter.ts';
+import { App, HTTPReceiver, type InstallationStore } from '@slack/bolt';
+import type { AdapterContext, HttpSurface, Logger } from '../adapter.ts';
 import { createIntake, type Reaction } from '../intake.ts';
 import { fieldAt, textAt } from '../wire.ts';
 import { type SlackAdapterConfig, slackScopes } from './config.ts';
-import type { Installations } from './installations.ts';
 import { escapeText } from './limits.ts';
 import { boltLogger, postResponse, webClientOptions } from './web.ts';
 
@@ -14,18 +13,12 @@ const deadlineMs = 2_500;
 /** An app without a receiver of its own: those of Socket Mode come and go. */
 const noReceiver = { init: () => undefined, start: async () => undefined, stop: async () => undefined };
 
-export interface Gate {
-  readonly app: App;
-  /** Waits, bounded, for what is being received. */
-  drain(): Promise<void>;
-}
-
 /**
  * What Bolt's receivers hand deliveries to, without Bolt's listeners, which acknowledge an event before anybody saw it,
  * run all at once and answer nothing where one of them throws. Here an event is acknowledged once it is stored (an
  * error leaves it to Slack's redelivery); commands and presses always get an answer in time, known to us or not.
  */
-export function createGate({ logger, texts }: AdapterContext, react: (body: unknown) => Promise<Reaction>): Gate {
+export function createGate({ logger, texts }: AdapterContext, react: (body: unknown) => Promise<Reaction>) {
   const intake = createIntake(logger);
   const library = boltLogger(logger);
   const options = { receiver: noReceiver, logger: library, deferInitialization: true };
@@ -59,18 +52,20 @@ async function processEventErrorHandler({ response }: { response: ServerResponse
 /** Requests stamped in the future pass the library's check, and could be replayed until then. */
 const isFromFuture = (stamp: unknown): boolean => Number(stamp) * 1_000 > Date.now() + 300_000;
 
-export interface HttpParts {
-  readonly config: SlackAdapterConfig;
-  readonly context: AdapterContext;
-  readonly installations: Installations;
+interface HttpParts {
+  readonly installations: InstallationStore;
   readonly app: App;
 }
 
 /** HTTP transport with Slack's signature check, and the pages of OAuth for several workspaces; none in Socket Mode. */
-export function openHttp({ config, context, installations, app }: HttpParts): HttpSurface | undefined {
+export function openHttp(
+  config: SlackAdapterConfig,
+  log: Logger,
+  { installations, app }: HttpParts,
+): HttpSurface | undefined {
   const { credentials } = config;
   if (credentials.transport === 'socket') return undefined;
-  const logger = boltLogger(context.logger);
+  const logger = boltLogger(log);
   const oauth = credentials.transport === 'oauth' && {
     ...credentials,
     scopes: [...slackScopes.required, ...slackScopes.optional],
@@ -78,13 +73,8 @@ export function openHttp({ config, context, installations, app }: HttpParts): Ht
     installerOptions: { clientOptions: webClientOptions(config, logger) },
   };
   const { signingSecret } = credentials;
-  const receiver = new HTTPReceiver({
-    signingSecret,
-    logger,
-    bodyLimit: 1_000_000,
-    processEventErrorHandler,
-    ...oauth,
-  });
+  const usual = { signingSecret, logger, bodyLimit: 1_000_000, processEventErrorHandler };
+  const receiver = new HTTPReceiver({ ...usual, ...oauth });
   receiver.init(app);
   return {
     paths: ['/slack/events', ...(oauth ? ['/slack/install', '/slack/oauth_redirect'] : [])],

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Adapter, AdapterContext } from '../adapter.ts';
-import { createKeptAnswers } from '../answers.ts';
+import { createAnswers } from '../answers.ts';
 import { createReception } from '../reception.ts';
 import { createSeal } from '../seal.ts';
 import { createShelf } from '../shelf.ts';
@@ -32,7 +32,7 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
   const secret = credentials.transport === 'socket' ? credentials.appToken : credentials.signingSecret;
   const seal = createSeal(config.encryptionKey, secret);
   const threads = createShelf(context, { name: 'slack/thread', shape: z.string(), lifeMs });
-  const answers = createKeptAnswers(context, 'slack/answer', lifeMs);
+  const answers = createAnswers(context, 'slack/answer', lifeMs);
   const installations = createInstallations(context, seal);
   const workspaces = createWorkspaces(config, context, installations);
   let tryAgain = (_reason: string): void => undefined;
@@ -45,11 +45,11 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
     await Promise.all([threads.dropAll(`${tenant}/`), answers.dropAll(`${tenant}/`)]);
     tryAgain(event);
   };
-  const stage = createStage(workspaces, seal);
+  const stage = createStage(context, workspaces, seal);
   const reception = createReception({ context, stage, answers, threads });
   const desk = { reception, seal, workspaces, removed };
   const { app, drain } = createGate(context, (body) => react(desk, body));
-  const http = openHttp({ config, context, installations, app });
+  const http = openHttp(config, logger, { installations, app });
 
   /** Over HTTP there is nothing to keep open, and a token that works is all it takes. */
   const connect = async (): Promise<Link> => {
@@ -58,7 +58,7 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
       tryAgain = resolve;
     });
     if (credentials.transport !== 'socket') return { renewal: again, closed: never, close: async () => undefined };
-    const link = await openSocket({ config, logger, app, appToken: credentials.appToken });
+    const link = await openSocket(config, credentials.appToken, { logger, app });
     // What came over it is acknowledged over it.
     return { ...link, renewal: Promise.race([link.renewal, again]), close: () => drain().then(link.close) };
   };
@@ -80,7 +80,7 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
     async deliver(place, reply, delivery) {
       const address = slackAddress.parse(place);
       const client = await workspaces.clientFor(address);
-      await deliverReply({ context, address, client, seal, answers, delivery }, reply);
+      await deliverReply({ context, address, client, seal, delivery }, reply, answers);
     },
     profileLocale: (address) => workspaces.localeOf(slackAddress.parse(address)),
     check: workspaces.check,

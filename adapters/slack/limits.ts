@@ -21,7 +21,6 @@ export const slackLimits = {
   optionValue: 150,
   selectOptions: 100,
   tableRows: 100,
-  tableCharacters: 10_000,
   viewTitle: 24,
   /** Ours: as much as two messages. */
   viewCharacters: 24_000,

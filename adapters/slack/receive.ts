@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { encodeConversationId, type IncomingMessage } from '../../src/message.ts';
-import type { Written } from '../reception.ts';
+import { encodeConversationId } from '../../src/message.ts';
+import type { Identity, Written } from '../reception.ts';
 import { fieldAt, listAt, textAt } from '../wire.ts';
 
 /** Who spoke, where, and how the answer goes back; the adapter's `Address`. */
@@ -28,20 +28,25 @@ export type SlackAddress = z.infer<typeof slackAddress>;
 /** An installation of the app: a workspace, or a whole organisation. */
 export type Workspace = Pick<SlackAddress, 'team' | 'enterprise' | 'orgWide'>;
 
+/** As others name it. */
+type Ids = { readonly [Key in keyof Workspace]: Workspace[Key] | undefined };
+
 /** Key of everything that belongs to one installation. */
-export const tenantOf = ({ team, enterprise, orgWide }: Workspace): string =>
+export const tenantOf = ({ team, enterprise, orgWide }: Ids): string =>
   (orgWide ? enterprise : null) ?? team ?? enterprise ?? 'unknown';
 
-export const userIdOf = (address: Workspace & { user: string }): string => `slack:${tenantOf(address)}:${address.user}`;
-
-/** Under it lies what is kept about a channel. */
-export const placeKeyOf = (address: Workspace & { channel: string }): string =>
-  `${tenantOf(address)}/${address.channel}`;
-
-/** Direct messages are one place, however they were reached: typed, by a form or from the home tab. */
-export function conversationOf(address: SlackAddress): IncomingMessage['conversationId'] {
+/** Direct messages are one conversation, however they were reached: typed, by a form or from the home tab. */
+export function identityOf(address: SlackAddress): Identity {
+  const tenant = tenantOf(address);
   const channel = address.isDirect ? 'im' : address.channel;
-  return encodeConversationId({ adapter: 'slack', tenant: tenantOf(address), channel, thread: address.thread });
+  return {
+    user: address.user,
+    isDirect: address.isDirect,
+    tenant: `slack:${tenant}`,
+    conversationId: encodeConversationId({ adapter: 'slack', tenant, channel, thread: address.thread }),
+    userId: `slack:${tenant}:${address.user}`,
+    channelKey: `${tenant}/${address.channel}`,
+  };
 }
 
 /**
@@ -83,16 +88,11 @@ export function placeOf(body: unknown, seal: (secret: string) => string): SlackA
   return slackAddress.parse({ ...workspaceOf(body), user, channel, isDirect, thread: user, response });
 }
 
-/** A message that a person wrote and that may concern us. */
-export interface PersonMessage extends Written, Workspace {
-  readonly channel: string;
-}
-
 /** Subtypes in which a person says something; the others are edits, deletions, joins and system messages. */
 const spoken: readonly unknown[] = [undefined, 'file_share', 'thread_broadcast'];
 
 /** What a person wrote; undefined for what nobody said, and for bots, ourselves included. */
-export function readPersonMessage(body: unknown, ourselves: string | undefined): PersonMessage | undefined {
+export function readPersonMessage(body: unknown, ourselves: string | undefined): Written<SlackAddress> | undefined {
   const event = fieldAt(body, 'event');
   const [user, channel, ts] = ['user', 'channel', 'ts'].map((name) => textAt(event, name));
   if (user === undefined || channel === undefined || ts === undefined) return undefined;
@@ -104,19 +104,14 @@ export function readPersonMessage(body: unknown, ourselves: string | undefined):
   if (user === 'USLACK' || user === ourselves || (!isMention && user === botUser)) return undefined;
   const [text = '', threadTs = ts] = [textAt(event, 'text'), textAt(event, 'thread_ts')];
   const mentionsUs = isMention || (botUser !== undefined && text.includes(`<@${botUser}`));
-  const workspace = workspaceOf(body);
+  const isDirect = textAt(event, 'channel_type') === 'im' || channel.startsWith('D');
   return {
-    ...workspace,
-    place: placeKeyOf({ ...workspace, channel }),
-    user,
-    userId: userIdOf({ ...workspace, user }),
-    channel,
+    place: slackAddress.parse({ ...workspaceOf(body), user, channel, isDirect, thread: user }),
     key: `${channel}:${ts}`,
     ts,
     threadTs: threadTs === ts ? null : threadTs,
     text: plainText(text, botUser),
     hasFiles: listAt(event, 'files').length > 0,
-    isDirect: textAt(event, 'channel_type') === 'im' || channel.startsWith('D'),
     mentionsUs,
     addressesOther: !mentionsUs && /^\s*<@/u.test(text),
   };

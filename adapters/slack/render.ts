@@ -6,6 +6,7 @@ import { layOut } from '../layout.ts';
 import { clipBytes } from '../text.ts';
 import { buttonOf, paragraph, plain, toSlack } from './blocks.ts';
 import { escapeText, slackLimits } from './limits.ts';
+import type { SlackAddress } from './receive.ts';
 
 type KnownBlock = types.KnownBlock;
 type ControlId = (kind: string) => string;
@@ -16,7 +17,7 @@ export interface SlackMessage {
   readonly blocks: readonly KnownBlock[];
 }
 
-export interface Rendered {
+interface Rendered {
   readonly message: SlackMessage;
   /** The message without anything to press, for a whole channel to read. */
   readonly shared: SlackMessage;
@@ -24,21 +25,16 @@ export interface Rendered {
   readonly details: readonly KnownBlock[];
 }
 
-/** What the buttons of a message must remember. */
-export interface Placement {
-  /** Thread part of the conversation that a press continues. */
-  readonly thread: string;
-  /** Only the asker sees it: offer to share. */
-  readonly ephemeral: boolean;
-}
+/** The conversation that a press continues, and whether only the asker sees the message: then sharing is offered. */
+type Placement = Pick<SlackAddress, 'thread' | 'ephemeral'>;
 
 /** Room for what can be pressed under an answer. */
-const reserved = { characters: 3_000, parts: 5 };
+const reserved = { size: 3_000, parts: 5 };
 const { viewBlocks, viewCharacters, messageBlocks, messageCharacters } = slackLimits;
 const layout = {
   write: toSlack,
-  message: { parts: messageBlocks - reserved.parts, characters: messageCharacters - reserved.characters },
-  details: { parts: viewBlocks, characters: viewCharacters },
+  message: { parts: messageBlocks - reserved.parts, size: messageCharacters - reserved.size },
+  details: { parts: viewBlocks, size: viewCharacters },
 };
 
 const menuOf = ({ name, label, options }: Menu): types.StaticSelect => ({

@@ -6,13 +6,11 @@ import { fieldAt, listAt, textAt } from '../wire.ts';
 import {
   keyOf,
   kindOf,
-  placeKeyOf,
   placeOf,
   plainText,
   readPersonMessage,
   type SlackAddress,
   slackAddress,
-  userIdOf,
   type Workspace,
   workspaceOf,
 } from './receive.ts';
@@ -54,10 +52,8 @@ export async function react(desk: Desk, body: unknown): Promise<Reaction> {
 const triggerOf = (body: unknown): string => textAt(body, 'trigger_id') ?? '';
 
 async function onMessage({ reception, workspaces }: Desk, body: unknown): Promise<Reaction> {
-  const message = readPersonMessage(body, workspaces.botUser());
-  if (message === undefined) return {};
-  const threadTs = message.threadTs ?? message.ts;
-  return reception.message(message, (thread) => slackAddress.parse({ ...message, thread, threadTs }));
+  const written = readPersonMessage(body, workspaces.botUser());
+  return written === undefined ? {} : reception.message(written);
 }
 
 async function onHome({ reception }: Desk, body: unknown): Promise<Reaction> {
@@ -86,13 +82,14 @@ async function onShortcut({ reception, seal }: Desk, body: unknown): Promise<Rea
 
 /** Reads the message and answers in its thread, which from then on is open for the asker. */
 async function onMessageShortcut({ reception, seal }: Desk, body: unknown): Promise<Reaction> {
-  const address = placeOf(body, seal.close);
   const ts = textAt(body, 'message.ts', 'message_ts') ?? '';
   const threadTs = textAt(body, 'message.thread_ts') ?? ts;
-  const asked = { ...address, place: placeKeyOf(address), userId: userIdOf(address), ts, threadTs };
-  const text = plainText(textAt(body, 'message.text') ?? '');
-  const written = { ...asked, mentionsUs: true, addressesOther: false, text, hasFiles: false, key: keyOf(body) };
-  return reception.message(written, (thread) => ({ ...address, threadTs, thread }));
+  const said = {
+    place: placeOf(body, seal.close),
+    text: plainText(textAt(body, 'message.text') ?? ''),
+    key: keyOf(body),
+  };
+  return reception.message({ ...said, ts, threadTs, mentionsUs: true, addressesOther: false, hasFiles: false });
 }
 
 async function onForm({ reception }: Desk, body: unknown): Promise<Reaction> {
