@@ -293,5 +293,5 @@ function unknownBackbone(query: ModelQuery, rows: readonly ModelRow[], catalog: 
     (other) => !other.endsWith('*'),
   );
   const nearby = familyOf(name, known).slice(0, NEARBY);
-  return { kind: 'unknown', what: 'backbone', name: `${query.architecture ?? ''} ${name}`, nearby, reason: null };
+  return { kind: 'unknown', what: 'backbone', name, nearby, reason: null };
 }

@@ -6,6 +6,7 @@ export interface Step {
   readonly slots: Slots;
   readonly intent: Intent | null;
   readonly compared?: readonly string[];
+  readonly otherVersion?: string;
 }
 
 /** What is remembered about one conversation between turns. JSON; versioned by the store. */
@@ -30,6 +31,8 @@ export interface DialogState {
   readonly choice?: Ambiguity;
   /** Networks to set beside each other, as typed, until another question is served. */
   readonly compared?: readonly string[];
+  /** The held network as typed, where it is a published one changed: its figures are those of the published one. */
+  readonly otherVersion?: string;
 }
 
 /** The rule's decision for one turn; the dialog decides, it never computes. */

@@ -53,9 +53,10 @@ function merge(state: DialogState, understanding: Understanding): DialogState {
   const intent = servedIntent(state, understanding, slots);
   const networks = intent === 'compare' ? comparedNow(state, understanding) : {};
   const changed = !sameSlots(slots, state.slots) || (networks.compared ?? state.compared) !== state.compared;
-  const { compared: _before, ...rest } = state;
+  const { compared: _before, otherVersion: _held, ...rest } = state;
   return {
     ...rest,
+    ...versionNow(state, understanding),
     slots,
     waived: waivedAfter(state, understanding, slots),
     intent,
@@ -66,6 +67,13 @@ function merge(state: DialogState, understanding: Understanding): DialogState {
 }
 
 const OF_NETWORK: readonly SlotName[] = ['model', 'backbone', 'implementation', 'modelText', 'outputStride'];
+
+/** A network that is named anew stands as published, unless its name says otherwise. */
+function versionNow(state: DialogState, { otherVersion, slots }: Understanding): Pick<DialogState, 'otherVersion'> {
+  const held = slots.model === undefined && slots.backbone === undefined ? state.otherVersion : undefined;
+  const version = otherVersion ?? held;
+  return version === undefined ? {} : { otherVersion: version };
+}
 
 /** "加上 L20", "add deeplabv3+": one more of what is compared, nothing in its place. */
 function besideCompared(state: DialogState, { added }: Understanding, said: Slots): Slots {
@@ -168,22 +176,26 @@ function startAfresh(state: DialogState): DialogState {
 function undo(state: DialogState): DialogState {
   const previous = state.history.at(-1);
   if (previous === undefined) return state;
-  const { compared: _now, ...rest } = withoutChoice(state);
-  const { slots, intent, compared } = previous;
+  const { compared: _compared, otherVersion: _version, ...rest } = withoutChoice(state);
   return {
     ...rest,
-    slots,
-    intent: intent ?? state.intent,
-    ...(compared === undefined ? {} : { compared }),
+    ...previous,
+    intent: previous.intent ?? state.intent,
     history: state.history.slice(0, -1),
     asked: null,
     attempts: 0,
   };
 }
 
-function remember({ slots, intent, compared, history }: DialogState): readonly Step[] {
+function remember({ slots, intent, compared, otherVersion, history }: DialogState): readonly Step[] {
   if (Object.keys(slots).length === 0) return history;
-  return [...history, { slots, intent, ...(compared === undefined ? {} : { compared }) }].slice(-MAX_HISTORY);
+  const step: Step = {
+    slots,
+    intent,
+    ...(compared === undefined ? {} : { compared }),
+    ...(otherVersion === undefined ? {} : { otherVersion }),
+  };
+  return [...history, step].slice(-MAX_HISTORY);
 }
 
 function sameSlots(left: Slots, right: Slots): boolean {

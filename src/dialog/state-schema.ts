@@ -74,7 +74,12 @@ const intent = z.enum([
   'unknown',
 ]);
 
-const step = z.object({ slots, intent: intent.nullable(), compared: optional(z.array(z.string())) });
+const step = z.object({
+  slots,
+  intent: intent.nullable(),
+  compared: optional(z.array(z.string())),
+  otherVersion: text,
+});
 /** As states of before 2026-12 hold it. */
 const slotsAlone = slots.transform((held) => ({ slots: held, intent: null }));
 
@@ -133,6 +138,7 @@ const state = z.object({
   failure: optional(failure),
   choice: optional(choice),
   compared: optional(z.array(z.string())),
+  otherVersion: text,
 });
 
 /** Slots as stored; its type is checked against the contract by the functions below. */

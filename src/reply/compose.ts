@@ -198,6 +198,7 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
   );
   const foreign = (facts.withoutCuda ?? []).map((card) => words.dialog.withoutCuda(card));
   const shared = shareText(turn, words);
+  const version = facts.recommendation === undefined ? undefined : state.otherVersion;
   const rent = asksOnlySum(understanding) ? [] : rentedText(turn, facts, words);
   const missing = (facts.unsupported ?? []).map((name) => unsupported[name]);
   const open =
@@ -213,6 +214,7 @@ function asides(turn: Turn, facts: Facts, words: Words): { remarks: readonly Blo
   return {
     remarks: paragraphs([
       ...taken,
+      ...(version === undefined ? [] : [words.dialog.otherVersion(version)]),
       ...rent,
       ...corrections,
       ...unknown,

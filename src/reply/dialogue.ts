@@ -1,5 +1,6 @@
 import type { DialogAction } from '../dialog/dialog-state.ts';
 import type { Intent, SlotName, Slots } from '../understanding/understanding.ts';
+import { sizedNote } from './blocks/assumptions.ts';
 import { needText, rentText } from './blocks/verdict.ts';
 import { slotChoices, slotsText } from './choices.ts';
 import type { Facts, Problem } from './facts.ts';
@@ -30,7 +31,8 @@ export function question(
     return { blocks: [...priceBlocks(facts.prices, words), paragraph(text)], choices };
   }
   if (action.slot !== 'budget' || estimate === undefined) return { blocks: [verdict(text)], choices };
-  return { blocks: [verdict(needText(estimate, words)), ...cheapest(facts, words), paragraph(text)], choices };
+  const figure = [verdict(needText(estimate, words)), ...cheapest(facts, words)];
+  return { blocks: [...figure, sizedNote(estimate, facts, words), paragraph(text)], choices };
 }
 
 function cheapest({ recommendation }: Facts, words: Words): readonly Block[] {

@@ -13,6 +13,8 @@ export interface ModelReading {
   readonly slots: Slots;
   readonly ambiguities: readonly Ambiguity[];
   readonly unknownNames: readonly string[];
+  /** A known network changed ("flatten-swin-t"), as typed. */
+  readonly otherVersion: string | null;
   /** Networks and backbones in the order of the text, as typed. */
   readonly typed: readonly string[];
   /** Networks that were left open beside the chosen one: "swin-t 或 swin-s". */
@@ -25,6 +27,7 @@ const NOTHING: ModelReading = {
   slots: {},
   ambiguities: [],
   unknownNames: [],
+  otherVersion: null,
   typed: [],
   alternatives: [],
   recipe: false,
@@ -271,6 +274,7 @@ export function readModel(reading: Reading, held: Slots): ModelReading {
     alternatives: openBeside(reading.text, chosen, mentions),
     recipe: chosen.form === 'config',
     unknownNames: unknownNames(mentions),
+    otherVersion: mentions.find(({ changed }) => changed !== undefined)?.changed?.toLowerCase() ?? null,
   };
   if (chosen.architecture === null && chosen.backbone === null) return { ...common, ...readVariant(chosen, held) };
   const open = chosen.alternatives.length > 0 && chosen.confidence <= UNSURE;

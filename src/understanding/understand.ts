@@ -188,6 +188,7 @@ function readMessage(normal: Normalized, context: UnderstandingContext, catalog:
     compare: compareNames(parts, words),
     added: says('adds', words) && (model.typed.length > 0 || said.gpu !== undefined) ? model.typed : null,
     unknownNames: model.unknownNames,
+    otherVersion: model.otherVersion,
     alternatives: intents.includes('compare') ? [] : parts.alternatives,
     pricedHours: rentedHours(words) ?? asked,
     command,

@@ -179,6 +179,8 @@ export interface Understanding {
   readonly added: readonly string[] | null;
   /** Model or backbone typed that is in no table, in lower case. */
   readonly unknownNames: readonly string[];
+  /** A known network changed by its author ("flatten-swin-t"), as typed: sized as published. */
+  readonly otherVersion: string | null;
   readonly alternatives: readonly Alternative[];
   /** For how long a price is asked: "一天多少钱". */
   readonly pricedHours: number | null;

@@ -214,11 +214,11 @@ describe('which library a plain name means', () => {
 
 describe('what is not known', () => {
   it('a backbone that the head never had is refused with its neighbours', () => {
-    expect(resolve('danet swin-t')).toMatchObject({ kind: 'unknown', what: 'backbone', name: 'danet swin-t' });
-    expect(resolve('upernet + foonet')).toMatchObject({ kind: 'unknown', what: 'backbone', name: 'upernet foonet' });
+    expect(resolve('danet swin-t')).toMatchObject({ kind: 'unknown', what: 'backbone', name: 'swin-t' });
+    expect(resolve('upernet + foonet')).toMatchObject({ kind: 'unknown', what: 'backbone', name: 'foonet' });
     expect(resolve('upernet_convformer-s18_8xb2-160k_ade20k-512x512')).toMatchObject({
       kind: 'unknown',
-      name: 'upernet convformer-s18',
+      name: 'convformer-s18',
     });
     expect(resolve('segformer resnet50', 'mmseg')).toMatchObject({
       kind: 'unknown',

@@ -20,6 +20,7 @@ const nothing: Understanding = {
   measured: null,
   compare: [],
   added: null,
+  otherVersion: null,
   unknownNames: [],
   alternatives: [],
   pricedHours: null,

@@ -49,11 +49,11 @@ describe('the answer', () => {
     expect(note).toContain('log_softmax');
   });
 
-  test('offers changes with their savings, the library first among the assumptions, dated prices', () => {
+  test('offers changes with their savings, network and library first among the assumptions, dated prices', () => {
     const tips = find(reply, 'list');
     expect(tips.items.some((item) => /混合精度.*省 \d/.test(item))).toBe(true);
     const { text } = find(reply, 'note');
-    expect(text).toMatch(/^假设 {2}按 MMSegmentation 的版本（smp 版约 \d/);
+    expect(text).toMatch(/^假设 {2}deeplabv3plus resnet50 · 按 MMSegmentation 的版本（smp 版约 \d/);
     expect(text).toMatch(/价格 \d{4}-\d{2}-\d{2} cn-hangzhou/);
     expect(text).toMatch(/误差 ±\d/);
   });

@@ -29,21 +29,43 @@ interface Assumed {
   readonly slots: Slots;
 }
 
-/** Small print: the library first, then every default, the price's date and place, the uncertainty. */
+/** What the figure stands on before any machine is chosen: the network as it was understood, and every default. */
+export function sizedNote(estimate: Estimate, facts: Facts, words: Words): Block {
+  const parts = [...workloadTexts(estimate, facts, words), uncertaintyText(estimate, words)];
+  return note(parts, words);
+}
+
+/** Small print: the network and its library first, then every default, the price's date and place, the uncertainty. */
 export function assumptionsNote(assumed: Assumed, words: Words, estimateCode: string | null): Block {
   const { estimate, facts, slots, recommendation } = assumed;
-  const text = words.answer.assumed;
   const parts = [
-    libraryText(estimate, facts, words),
-    ...shownFields(estimate, facts).map((field) => text.fields[field](workloadText(estimate.workload, field))),
+    ...workloadTexts(estimate, facts, words),
     ...priceTexts(assumed, words),
     ...budgetTexts(slots, recommendation, words),
     ...rateText(assumed, words),
     ...usualRunText(assumed, words),
-    `${text.uncertainty(percent(estimate.uncertainty.relative))}`,
-    ...(estimateCode === null ? [] : [text.code(estimateCode)]),
+    uncertaintyText(estimate, words),
+    ...(estimateCode === null ? [] : [words.answer.assumed.code(estimateCode)]),
   ];
+  return note(parts, words);
+}
+
+function note(parts: readonly string[], words: Words): Block {
   return { kind: 'note', level: 'main', text: `${words.answer.sections.assumptions}  ${parts.join(' · ')}` };
+}
+
+function workloadTexts(estimate: Estimate, facts: Facts, words: Words): readonly string[] {
+  const { fields } = words.answer.assumed;
+  const { architecture, backbone } = estimate.model;
+  return [
+    backbone === null ? architecture : `${architecture} ${backbone}`,
+    libraryText(estimate, facts, words),
+    ...shownFields(estimate, facts).map((field) => fields[field](workloadText(estimate.workload, field))),
+  ];
+}
+
+function uncertaintyText({ uncertainty }: Estimate, words: Words): string {
+  return words.answer.assumed.uncertainty(percent(uncertainty.relative));
 }
 
 /** Defaults that matter for this network: one without attention has no kind of it. */

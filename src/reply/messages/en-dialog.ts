@@ -131,6 +131,8 @@ export const enDialog = {
   or: ' or ',
   unifiedMemory: (card: string, memory: number | null, cuda: boolean) =>
     `${card} has no memory of its own: ${memory === null ? 'it' : `the ${memory} GB`} is shared with the system and the data loader, so keep several GB free${cuda ? '.' : '; and it has no CUDA, for which these figures are.'}`,
+  otherVersion: (name: string) =>
+    `These figures are for the published network, which “${name}” changes: one step of yours and torch.cuda.max_memory_allocated() show by how much.`,
   withoutCuda: (card: string) =>
     `${card} has no CUDA, for which these figures are: with its own software stack memory and time can differ, so test a short run.`,
   rented: (machine: string, sum: string) => `${machine}: ${sum}.`,

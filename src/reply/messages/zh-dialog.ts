@@ -106,6 +106,7 @@ export const zhDialog: DialogMessages = {
   or: ' 还是 ',
   unifiedMemory: (card, memory, cuda) =>
     `${card} 没有独立显存：${memory === null ? '内存' : `${memory} GB `}要和系统、数据加载共用，得多留几 GB${cuda ? '' : '；它也没有 CUDA，这里的数是按 CUDA 算的'}。`,
+  otherVersion: (name) => `“${name}”改过，这里按原版算的。差多少，跑一步看 torch.cuda.max_memory_allocated()。`,
   withoutCuda: (card) =>
     `${card} 没有 CUDA，这里的数是按 CUDA 算的；它自己的软件栈上显存和速度会不一样，先短跑一次看看。`,
   rented: (machine, sum) => `${machine}：${sum}。`,

@@ -52,6 +52,8 @@ const ORDINARY = new Set(
   ).split(' '),
 );
 
+/** Endings of families: "efficientvit" is no slip of efficientnet. */
+const ENDING = /(?:net|vit|former|mamba|mlp|seg)$/;
 /** Letters at the start are seldom mistyped; where they are, the rest must be longer and right. */
 const LONG = 7;
 
@@ -117,9 +119,11 @@ function nearestWords(typed: string, dictionary: Dictionary): readonly string[] 
   for (let length = typed.length - limit; length <= typed.length + limit; length += 1) {
     for (const letters of dictionary.byLength.get(length) ?? []) {
       const distance = editsWithin(limit, own, letters);
+      const { word } = letters;
+      const ending = ENDING.exec(typed)?.[0];
+      if (ending !== undefined && !word.endsWith(ending) && ENDING.test(word)) continue;
       // four letters are forgiven only a swap: too many words lie one letter apart
       if (distance === null || (typed.length === 4 && own.bag !== letters.bag)) continue;
-      const { word } = letters;
       const swap = own.bag === letters.bag ? SWAPPED : 0;
       near.push({ word, distance, likeness: JaroWinklerDistance(typed, word) - distance + swap });
     }

@@ -37,6 +37,8 @@ export interface ModelMention {
   readonly loss?: 'cross-entropy' | 'dice' | 'bce' | 'cross-entropy+dice' | 'dice+bce';
   readonly outputStride?: 8 | 16 | 32;
   readonly auxiliaryHead?: boolean;
+  /** The name as typed, where it is a known one changed: `otherVersion`. */
+  readonly changed?: string;
   /** The text as typed, and where it stands: [start, end) in UTF-16 units. */
   readonly text: string;
   readonly start: number;

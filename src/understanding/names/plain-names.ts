@@ -2,8 +2,9 @@ import type { Implementation } from '../../../catalog/models.ts';
 import { type CombinedName, combineHits } from './combine.ts';
 import { forgiveTyping } from './forgive.ts';
 import type { ModelMention } from './mention.ts';
-import { scanNames } from './name-trie.ts';
+import { type NameHit, scanNames } from './name-trie.ts';
 import { normalText, originOf } from './normal-text.ts';
+import { otherVersion } from './other-versions.ts';
 import { blankOut, type Span } from './spans.ts';
 import { unknownMentions, unsureMentions, withUnknownBackbone } from './unknown-names.ts';
 import type { NameVocabulary } from './vocabulary.ts';
@@ -17,6 +18,7 @@ export interface PlainSearch {
 }
 
 const MOST_HITS = 256;
+const LONGEST_FAMILY = 24;
 
 /** Networks in running text, English or Chinese, spelled in any way of aliases.json or nearly so. */
 export function findPlainNames(text: string, { taken, vocabulary, implementation }: PlainSearch): ModelMention[] {
@@ -24,18 +26,39 @@ export function findPlainNames(text: string, { taken, vocabulary, implementation
   const exact = scanNames(vocabulary.trie, normal.text, MOST_HITS);
   const { forgiven, unsure } = forgiveTyping(normal, exact, vocabulary);
   const read = forgiven?.text ?? normal;
-  const hits = forgiven === null ? exact : scanNames(vocabulary.trie, read.text, MOST_HITS);
+  const scanned = forgiven === null ? exact : scanNames(vocabulary.trie, read.text, MOST_HITS);
+  const hits = scanned.filter((hit, index) => !isOthersSize(read.text, hit, scanned[index - 1]));
   const mentions = combineHits(read.text, hits, vocabulary).map((name) => {
     const start = originOf(read, name.start);
     const end = originOf(read, name.end);
     const typed = forgiven?.corrections.some((span) => span.start < name.end && name.start < span.end) === true;
     return plainMention(name, { text: text.slice(start, end), start, end, typed, implementation });
   });
-  const networks = mentions.filter((mention) => !isPerson(mention));
+  const networks = withChange(
+    mentions.filter((mention) => !isPerson(mention)),
+    otherVersion(text, { normal: read, hits, datasetWords: vocabulary.datasetWords }),
+  );
   const questions = unsureMentions(text, { normal, unsure, vocabulary });
   const unknown = unknownMentions(text, normal, [...mentions, ...questions]);
-  if (networks.some(({ architecture }) => architecture !== null)) return withUnknownBackbone(text, networks, unknown);
+  if (networks.some(({ architecture }) => architecture !== null))
+    return withUnknownBackbone({ text, mentions: networks, unknown, estimable: vocabulary.estimable });
   return [...networks, ...questions, ...unknown];
+}
+
+/** The network that a message is about carries the changed name. */
+function withChange(networks: readonly ModelMention[], changed: string | null): readonly ModelMention[] {
+  if (changed === null) return networks;
+  const about = networks.findIndex(({ text }) => text.includes(changed) || changed.includes(text));
+  const chosen = Math.max(about, 0);
+  return networks.map((mention, index) => (index === chosen ? { ...mention, changed } : mention));
+}
+
+const UNKNOWN_FAMILY = /[a-z]{3,}[a-z\d]*-$/;
+
+/** The "b2" of "efficientvit-b2": a size of a family that no table has. */
+function isOthersSize(text: string, { start, meaning }: NameHit, before: NameHit | undefined): boolean {
+  if (meaning.variant === undefined || meaning.architecture !== undefined || before?.end === start - 1) return false;
+  return UNKNOWN_FAMILY.test(text.slice(Math.max(0, start - LONGEST_FAMILY), start));
 }
 
 /** "Thanks, Sam": networks are written SAM or sam. */

@@ -11,6 +11,10 @@ export interface NameVocabulary {
   readonly heads: ReadonlyMap<string, ReadonlySet<string>>;
   readonly absorbs: ReadonlyMap<string, ReadonlySet<string>>;
   readonly datasets: AliasesFile['datasets'];
+  /** Words of data sets' names. */
+  readonly datasetWords: ReadonlySet<string>;
+  /** Networks that can be estimated; other names are known too. */
+  readonly estimable: ReadonlySet<string>;
 }
 
 export interface SearchLimits {
@@ -35,8 +39,18 @@ export function buildVocabulary(catalog: ModelCatalog): NameVocabulary {
     if (row.absorbs !== undefined) absorbs.set(row.architecture, new Set(row.absorbs));
   }
   const known = new Set(catalog.rows.map(({ architecture }) => architecture));
+  const { datasets } = catalog.aliases;
+  const datasetWords = new Set(datasets.flatMap(({ say }) => say.split(/[-_ ]/).filter((word) => word.length > 2)));
   const words = names.filter(([, meaning]) => forgivable(meaning, known)).map(([name]) => name);
-  return { trie: buildTrie(names), words: [...new Set(words)], heads, absorbs, datasets: catalog.aliases.datasets };
+  return {
+    trie: buildTrie(names),
+    words: [...new Set(words)],
+    heads,
+    absorbs,
+    datasets,
+    datasetWords,
+    estimable: known,
+  };
 }
 
 /** Spelling is forgiven only for what can be estimated: fewer names, fewer ordinary words that look like one. */
