@@ -42,6 +42,8 @@ describe('disk', () => {
     const host = advise('ecs.gn7i-c16g1.4xlarge', { data: { bytesPerImage: 2_000_000, diskGB: 300 } });
     expect(host.sharedStorage).toBe(true);
     expect(host.disk.sizeGiB).toBe(100);
+    const hundred = advise('ecs.gn7i-c16g1.4xlarge', { data: { bytesPerImage: 2_000_000, diskGB: 100 } });
+    expect(hundred).toMatchObject({ sharedStorage: false, disk: { sizeGiB: 230 } });
   });
 });
 
@@ -57,6 +59,19 @@ describe('processors, memory, network', () => {
     expect(larger.neededMemoryGiB).toBeGreaterThan(one.neededMemoryGiB);
     expect(advise('ecs.gn7i-4x.16xlarge').neededMemoryGiB).toBeCloseTo(4 * one.neededMemoryGiB, 6);
     expect(one.ruleMemoryGiB).toBe(36);
+  });
+
+  test('memory: a process per card, and prefetched batches and a decoded picture per worker', () => {
+    const { neededMemoryGiB } = advise('ecs.gn7i-c16g1.4xlarge');
+    const crop = 512 * 1024 * 3 * 4;
+    expect(neededMemoryGiB).toBeCloseTo(2.5 + 15 * (0.4 + (crop * 4 * 2 + crop) / 2 ** 30), 9);
+  });
+
+  test('every picture of an optimizer step is read', () => {
+    const workload = { ...toyWorkload, batchSize: 4, gradientAccumulation: 3, gpus: 2 };
+    const host = advise('ecs.gn7i-c16g1.4xlarge', { workload, secondsPerIteration: [0.1, 0.4] });
+    expect(host.readMBps).toBeCloseTo((24 / 0.2) * 2.5, 9);
+    expect(advise('ecs.gn7i-c16g1.4xlarge', { secondsPerIteration: null }).readMBps).toBeNull();
   });
 
   test('links between cards are said of several cards only', () => {

@@ -46,6 +46,19 @@ describe('one line of recommend --jsonl', () => {
     expect(JSON.parse(JSON.stringify(line))).toEqual(line);
   });
 
+  test('times, costs and the figures of tips are rounded, not dropped', () => {
+    const answer = ask({ workload: small });
+    const line = recommendationJson('r3', answer, null);
+    const { secondsPerIteration, costPerThousandIterations } = answer.recommended ?? {};
+    const seconds = secondsPerIteration?.map((value) => Number(value.toFixed(4)));
+    expect(line.recommended).toMatchObject({ secondsPerIteration: seconds, reason: 'no-budget-given' });
+    expect(line.recommended?.costPerThousandIterations).toBeCloseTo(costPerThousandIterations ?? 0, 4);
+    const note = (id: string) => line.tips.find((tip) => tip.id === id)?.note;
+    expect(note('amp')).toMatch(/^precision: bf16, percent: \d+$/);
+    expect(note('workers')).toBe('workers: 15, vcpuPerGpu: 16, advisedVcpuPerGpu: 8');
+    expect(note('checkpointing')).toBe('');
+  });
+
   test('nothing to recommend and no own card are null', () => {
     const nowhere = recommendationJson('r2', ask({ workload: small, region: 'cn-lhasa' }), null);
     expect(nowhere).toMatchObject({ recommended: null, own: null });

@@ -62,6 +62,65 @@ describe('a measurement beside the estimate', () => {
   });
 });
 
+describe('the range of an estimate', () => {
+  const { uncertainty } = estimate;
+
+  test('the allocated peak: its own uncertainty to both sides, both ends within', () => {
+    const spread = allocated * uncertainty.relative;
+    const at = (allocatedGiB: number) => compareMeasured({ allocatedGiB }, figures)[0];
+    const { low = 0, high = 0, estimated } = at(allocated) ?? {};
+    expect([low, estimated, high]).toEqual([allocated - spread, allocated, allocated + spread]);
+    expect([low, high].map((end) => at(end)?.verdict)).toEqual(['as-estimated', 'as-estimated']);
+    expect([at(low * 0.999)?.verdict, at(high * 1.001)?.verdict]).toEqual(['lower', 'higher']);
+  });
+
+  test.each([
+    ['fixed', null, 0.14],
+    ['varying', [0.5, 2] as const, 0.7],
+  ])('the device with %s sizes: from nothing cached to what the allocator may cache', (_, multiScale, cache) => {
+    const made = toyEstimate({ ...toyWorkload, multiScale });
+    const outside = (made.bytes.device - made.bytes.reserved) / GIB;
+    const peak = made.bytes.allocatedPeak / GIB;
+    const spread = peak * made.uncertainty.relative + 0.2;
+    const [found] = compareMeasured({ deviceGiB: 1 }, { ...figures, estimate: made });
+    expect(found?.low).toBeCloseTo(peak + outside - spread, 9);
+    const most = Math.max(made.bytes.device / GIB, peak + outside + peak * cache);
+    expect(found?.high).toBeCloseTo(most + spread, 9);
+  });
+});
+
+describe('likely reasons', () => {
+  const reasons = (measured: Parameters<typeof compareMeasured>[0], changed: Partial<typeof estimate> = {}) =>
+    compareMeasured(measured, { ...figures, estimate: { ...estimate, ...changed } })[0]?.reasons;
+  const workload = (changed: Partial<typeof toyWorkload>) => ({ workload: { ...toyWorkload, ...changed } });
+
+  test('a higher peak', () => {
+    const higher = { allocatedGiB: allocated * 9 };
+    expect(reasons(higher)).toEqual(['output-kept', 'validation-included', 'other-library-version']);
+    expect(reasons(higher, workload({ outputHeld: true }))).toEqual(['validation-included', 'other-library-version']);
+  });
+
+  test('a higher use of the device', () => {
+    const higher = { deviceGiB: device * 9 };
+    expect(reasons(higher, workload({ multiScale: [0.5, 2] }))).toEqual([
+      'first-iterations',
+      'cached-memory',
+      'other-process',
+    ]);
+    const validating = { bytes: { ...estimate.bytes, validationPeak: estimate.bytes.allocatedPeak + 1 } };
+    expect(reasons(higher, validating)?.[0]).toBe('validation-included');
+    const even = { bytes: { ...estimate.bytes, validationPeak: estimate.bytes.allocatedPeak } };
+    expect(reasons(higher, even)?.[0]).toBe('varying-sizes');
+    expect(reasons(higher, workload({ torch: 2 }))).not.toContain('context-of-old-torch');
+  });
+
+  test('less than estimated, and a time as estimated', () => {
+    expect(reasons({ deviceGiB: 0.1 })).toEqual(['smaller-input', 'other-library-version']);
+    expect(reasons({ allocatedGiB: 0.1 })).toEqual(['smaller-input', 'other-library-version']);
+    expect(reasons({ secondsPerIteration: 0.5 })).toEqual([]);
+  });
+});
+
 describe('the report', () => {
   const record = (kind: MeasurementRecord['kind'], ratio: number, backbone: string): MeasurementRecord => ({
     workload: { ...toyWorkload, model: { ...toyWorkload.model, backbone } },
