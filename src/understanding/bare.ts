@@ -117,9 +117,21 @@ function readTinyPair(reading: Reading, said: Slots, { held, asked }: Understand
     : {};
 }
 
+const SHORT_BATCH = /(?<![a-z\d_-])b(\d{1,3})(?![a-z\d_.-])/;
+
+/** Patch sizes of transformers. */
+const PATCHES: ReadonlySet<number> = new Set([8, 14, 16, 32]);
+
+/** "fpn r50 768 b4": beside a ResNet it is no network's size, and no network has one of two digits. */
+function readShortBatch({ text }: Reading, { batchSize, model, backbone = '' }: Slots): Slots {
+  const short = batchSize === undefined && model !== undefined ? Number(SHORT_BATCH.exec(text)?.[1] ?? 0) : 0;
+  const free = /^(?:res|hrnet|mobilenet)/.test(backbone) || (short > 9 && !PATCHES.has(short));
+  return short > 0 && free ? { batchSize: short } : {};
+}
+
 /** A number without its slot: the answer to the question asked, a size by its magnitude, or another value of what is held. */
 export function readBare(reading: Reading, said: Slots, context: UnderstandingContext): Slots {
-  const bare = readNumbers(reading, said, context);
+  const bare = { ...readNumbers(reading, said, context), ...readShortBatch(reading, said) };
   return bare.imageHeight === undefined ? { ...bare, ...readTinyPair(reading, said, context) } : bare;
 }
 

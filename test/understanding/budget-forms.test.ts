@@ -267,6 +267,7 @@ describe('one of two neighbours', () => {
 
 describe('a sum that somebody gave', () => {
   test.each([
+    ['一万块能租 A100 多久', cny(10_000, 'total')],
     ['甲方给了 3 万块', cny(30_000, 'total')],
     ['导师批了两万块', cny(20_000, 'total')],
     ['my boss gave me 5000 yuan', cny(5000, 'total')],

@@ -113,6 +113,9 @@ describe('a log line that is only its memory', () => {
 describe('relative changes', () => {
   it.each([
     ['batch 翻倍', { slot: 'batchSize', multiply: 2 }],
+    ['batch 再翻一番', { slot: 'batchSize', multiply: 2 }],
+    ['图放大一倍呢', { slot: 'imageSize', multiply: 2 }],
+    ['图放大 2 倍', { slot: 'imageSize', multiply: 2 }],
     ['bs 减半', { slot: 'batchSize', multiply: 0.5 }],
     ['double the batch', { slot: 'batchSize', multiply: 2 }],
     ['half scale then', { slot: 'imageSize', multiply: 0.5 }],

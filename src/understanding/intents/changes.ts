@@ -40,9 +40,14 @@ const NEEDS_MULTIPLE = new RegExp(`${TWICE}|${HALF}`);
 const FACTORS: readonly { readonly slot: Rule['slot']; readonly pattern: RegExp }[] = [
   {
     slot: 'imageSize',
-    pattern: new RegExp(`${IMAGE}\\s?(?:x|放大|缩放|scaled? by|放大到|缩小到)\\s?(\\d(?:\\.\\d{1,2})?)\\s?(?:倍|x)`),
+    pattern: new RegExp(
+      `${IMAGE}\\s?(?:x|放大(?!\\s?1\\s?倍)|缩放|scaled? by|放大到|缩小到)\\s?(\\d(?:\\.\\d{1,2})?)\\s?(?:倍|x)`,
+    ),
   },
-  { slot: 'batchSize', pattern: new RegExp(`${BATCH}\\s?(?:x|放大|扩大|乘以?|times)\\s?(\\d(?:\\.\\d)?)\\s?(?:倍|x)`) },
+  {
+    slot: 'batchSize',
+    pattern: new RegExp(`${BATCH}\\s?(?:x|[放扩]大(?!\\s?1\\s?倍)|乘以?|times)\\s?(\\d(?:\\.\\d)?)\\s?(?:倍|x)`),
+  },
 ];
 const THREE_QUARTERS = /0\.75x?\s?(?:scale|scaling)|scale\s?(?:of |= ?)?0\.75/;
 

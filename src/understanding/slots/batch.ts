@@ -199,7 +199,7 @@ const RULES: readonly Rule[] = [
   },
   {
     pattern:
-      /(?<![\d.x$¥])(?<!(?:budget|spend|pay|cost|afford)[a-z ]{0,6}[:=]? ?)(\d{1,3}|1024|2048|4096)\s(?:images? |imgs? )?(?:in )?total(?![a-z])(?! ?(?:budget|cost|epochs?|iter))/g,
+      /(?<![\d.x$¥])(?<!(?:budget|spend|pay|cost|afford)[a-z ]{0,6}[:=]? ?|(?:gpus?|cards?|devices?)[:=])(\d{1,3}|1024|2048|4096)\s(?:images? |imgs? )?(?:in )?total(?![a-z])(?! ?(?:budget|cost|epochs?|iter))/g,
     scope: 'total',
     rank: 5,
     needs: NEEDS_TOTAL,

@@ -193,7 +193,7 @@ function readStride(reading: Reading): Slots['outputStride'] | null {
 }
 
 const CHECKPOINTING =
-  /\b(?:gradient|activation|grad)[ _-]?(?:check[- ]?point(?:ing|s)?)(?:_enable\(\))?|\bwith_cp\b|\bcheckpointing\b|\buse_checkpoint\b|(?<=(?:开|启用|关|闭|掉|加上?|用|turn(?:ing)? (?:on|off)|enabl(?:e|ing)|disabl(?:e|ing)|with|without|using|add) ?(?:the )?)check[- ]?points?(?![a-z]| ?(?:from|file|path|at|to|\d|文件|路径|恢复|继续|里|续))|梯度检查点|激活检查点|激活值?重(?:计)?算|重计算|重算激活/g;
+  /\b(?:gradient|activation|grad)[ _-]?(?:check[- ]?point(?:ing|s)?)(?:_enable\(\))?|\bwith_cp\b|\bcheckpointing\b|\buse_checkpoint\b|(?<=(?:开|启用|关|闭|掉|加上?|用|\+|turn(?:ing)? (?:on|off)|enabl(?:e|ing)|disabl(?:e|ing)|with|without|using|add) ?(?:the )?)(?:check[- ]?points?|ckpt)(?![a-z]| ?(?:from|file|path|at|to|\d|文件|路径|恢复|继续|里|续))|\b(?:check[- ]?points?|ckpt) (?:on|enabled)(?![a-z])|梯度检查点|激活检查点|激活值?重(?:计)?算|重计算|重算激活/g;
 const ACCUMULATION =
   /(?:gradient[ _-]?accumulation(?:[ _-]?steps)?|accumulate_grad_batches|grad(?:ient)?[ _-]?accum(?:ulation)?(?:[ _-]?steps)?|accum(?:ulat(?:e|ion|ing)|_iter|ulative_counts|_steps)?(?:[ _]?(?:steps|counts?))?|梯度累[积加计]|累[积加计](?:梯度|步数)?)["']? ?(?:=|:|of|over|for|to|到|成|用|是|为|开|设)? ?(\d{1,4})(?!\d)|(?<![\d.])(\d{1,4}) ?(?:步|次|x)? ?(?:的)? ?(?:梯度累[积加计]|(?:steps? of )?(?:gradient |grad )accum[a-z]*)/g;
 const FROZEN =

@@ -57,7 +57,7 @@ export const questions = {
   maxBatch: [
     '(?:max(?:imum)?|biggest|largest|highest) (?:possible )?(?:batch|bs)(?: ?size)?',
     'how (?:many|much) (?:[\\dx]{2,9} )?(?:px )?(?:images?|imgs?|samples?|crops?|tiles?|patches)',
-    'how (?:big|large|high) (?:a |of a |can (?:the|my) |should (?:the|my) )?(?:batch|bs)',
+    'how (?:big|large|high) (?:a |of a |(?:can|could|should|may) (?:the |my |i make the )?)?(?:batch|bs)',
     'how far can i (?:push|raise) (?:the )?batch',
     'how many (?:can i )?(?:fit|put|run|go)?(?: ?(?:per|on each|on one|on a|on the) (?:gpu|card|device))',
     'what batch(?: ?size)? (?:can|could|would|will|should|fits?|is (?:possible|max))',
