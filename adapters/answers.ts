@@ -29,5 +29,3 @@ export function createAnswers(context: AdapterContext, name: string, lifeMs: num
     dropAll: shelf.dropAll,
   };
 }
-
-export type Answers = ReturnType<typeof createAnswers>;

@@ -1,96 +1,34 @@
-import type { IncomingMessage, Locale } from '../src/message.ts';
-import type { AdapterContext, Address, RecentEstimate, SurfaceTexts } from './adapter.ts';
-import type { AnswerOwner, Answers, KeptAnswer } from './answers.ts';
+import { z } from 'zod';
+import type { AdapterContext, Address, SurfaceTexts } from './adapter.ts';
+import { createAnswers, type KeptAnswer } from './answers.ts';
 import { controlNames } from './controls.ts';
 import { createDesk } from './desk.ts';
-import { type FormField, formFields, readFields } from './form.ts';
+import { formFields, readFields } from './form.ts';
 import type { Reaction } from './intake.ts';
-import type { Shelf } from './shelf.ts';
+import { createShelf } from './shelf.ts';
+import type { Press, Said, Stage, Written } from './stage.ts';
 import { clip } from './text.ts';
-import { createThreads, type Heard } from './threads.ts';
+import { createThreads } from './threads.ts';
 
 const longestText = 20_000;
 const recentShown = 10;
 
-/** What a person said, by whatever surface. */
-export interface Said<Place> {
-  readonly place: Place;
-  readonly text: string;
-  /** Unique per event within the tenant, and the same again for a redelivery. */
-  readonly key: string;
-  /** Of the answer that it is about. */
-  readonly estimateCode?: string;
-}
-
-/** A message that was written where we listen. */
-export interface Written<Place> extends Said<Place>, Pick<Heard, 'ts' | 'threadTs' | 'mentionsUs' | 'addressesOther'> {
-  readonly hasFiles: boolean;
-}
-
-/** A pressed control. */
-export interface Press {
-  readonly name: string;
-  readonly value: string;
-  /** Of the answer that it stands under; empty elsewhere. */
-  readonly code: string;
-  readonly key: string;
-  readonly trigger: string;
-}
-
-/** Who is where, in our ids. */
-export interface Identity extends AnswerOwner, Pick<Heard, 'user' | 'isDirect'> {
-  readonly conversationId: IncomingMessage['conversationId'];
-  /** `<adapter>:<tenant>` */
-  readonly tenant: string;
-}
-
-/** What a platform can show to one person. `Place` is its address: where, by whom, and how an answer goes back. */
-export interface Stage<Place extends Address> {
-  identify(place: Place): Identity;
-  /** The place of the same person in a thread; `thread` is its part of the conversation. */
-  inThread(place: Place, root: string, thread: string): Place;
-  localeOf(place: Place): Promise<Locale | undefined>;
-  /** To this person alone. */
-  tell(place: Place, text: string): Promise<unknown>;
-  /** The same as body of an acknowledgement, and what to correct in a form. */
-  responses: { help(text: string): unknown; corrections(errors: Readonly<Record<string, string>>): unknown };
-  /** `trigger`: what the platform wants to see for opening a view. */
-  openForm(place: Place, trigger: string, form: Form): Promise<unknown>;
-  openDetails(place: Place, trigger: string, details: Details): Promise<unknown>;
-  /** Shows an answer to the whole channel; false where that does not go any more. */
-  share(place: Place, shared: NonNullable<KeptAnswer['shared']>): Promise<boolean>;
-  showHome(place: Place, home: Home): Promise<unknown>;
-  /** In the direct messages: what could be asked. */
-  showPrompts(place: Place, prompts: SurfaceTexts['suggestedPrompts']): Promise<unknown>;
-}
-
-export interface Form {
-  readonly texts: SurfaceTexts;
-  readonly fields: readonly FormField[];
-}
-
-export interface Details {
-  readonly texts: SurfaceTexts;
-  readonly parts: KeptAnswer['details'];
-}
-
-export interface Home {
-  readonly texts: SurfaceTexts;
-  readonly recent: readonly RecentEstimate[];
-}
-
 export interface ReceptionOptions<Place extends Address> {
   readonly context: AdapterContext;
   readonly stage: Stage<Place>;
-  readonly answers: Answers;
-  readonly threads: Shelf<string>;
+  /** Of the adapter: what is kept lies under it. */
+  readonly name: string;
+  /** How long threads and answers stay known. */
+  readonly lifeMs: number;
 }
 
 const isHelp = (text: string): boolean => /^(help|h|\?|？|帮助)$/iu.test(text);
 
 /** What happens when people write, type commands, fill the form and press buttons: the same on every platform that has them. */
-export function createReception<Place extends Address>({ context, stage, answers, threads }: ReceptionOptions<Place>) {
+export function createReception<Place extends Address>({ context, stage, name, lifeMs }: ReceptionOptions<Place>) {
   const { turnsAway, courtesy, inOrder } = createDesk(context);
+  const threads = createShelf(context, { name: `${name}/thread`, shape: z.string(), lifeMs });
+  const answers = createAnswers(context, `${name}/answer`, lifeMs);
   const resolveThread = createThreads(threads);
   const textsFor = async (place: Place): Promise<SurfaceTexts> => context.texts((await stage.localeOf(place)) ?? 'en');
 
@@ -136,6 +74,15 @@ export function createReception<Place extends Address>({ context, stage, answers
 
   return {
     openForm,
+
+    /** What the buttons under an answer need, which is out. */
+    keep: (place: Place, code: string | undefined, kept: KeptAnswer): Promise<void> =>
+      answers.keep(stage.identify(place), code, kept),
+
+    /** Where the app was removed. */
+    async forget(tenant: string): Promise<void> {
+      await Promise.all([threads.dropAll(`${tenant}/`), answers.dropAll(`${tenant}/`)]);
+    },
 
     /** Threads do not wait for each other. */
     async message(written: Written<Place>): Promise<Reaction> {

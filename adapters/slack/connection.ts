@@ -12,16 +12,14 @@ const helloTimeoutMs = 10_000;
 /** Limit for a pong, and three times the ping interval: lower than the default, so that dead sockets are noticed soon. */
 const pongTimeoutMs = 2_500;
 
+type SocketConfig = SlackAdapterConfig & { readonly appToken: string };
+
 /** One connection of Socket Mode; the library's own reconnecting gives up at a server error. @throws AppError */
-export async function openSocket(
-  config: SlackAdapterConfig,
-  appToken: string,
-  { logger, app }: { logger: Logger; app: App },
-): Promise<Link> {
+export async function openSocket(config: SocketConfig, app: App, logger: Logger): Promise<Link> {
   const library = boltLogger(logger);
   const clientOptions = { ...webClientOptions(config, library), timeout: 4_000, retryConfig: { retries: 0 } };
   const receiver = new SocketModeReceiver({
-    appToken,
+    appToken: config.appToken,
     logger: library,
     clientPingTimeout: pongTimeoutMs,
     autoReconnectEnabled: false,

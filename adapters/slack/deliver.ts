@@ -2,10 +2,10 @@ import type { webApi } from '@slack/bolt';
 import { AppError } from '../../src/errors.ts';
 import type { Reply } from '../../src/reply/reply.ts';
 import type { AdapterContext, Delivery } from '../adapter.ts';
-import type { Answers } from '../answers.ts';
 import { refusal } from '../http.ts';
+import type { Reception } from '../reception.ts';
 import type { Seal } from '../seal.ts';
-import { identityOf, type SlackAddress } from './receive.ts';
+import type { SlackAddress } from './receive.ts';
 import { renderReply, type SlackMessage } from './render.ts';
 import { postResponse, write } from './web.ts';
 
@@ -85,11 +85,11 @@ export const send: Way = async (courier, message) => {
 };
 
 /** Renders, sends, and keeps what the buttons under the answer need. */
-export async function deliverReply(courier: Courier, reply: Reply, answers: Answers): Promise<void> {
+export async function deliverReply(courier: Courier, reply: Reply, keep: Reception<SlackAddress>['keep']) {
   const { context, address } = courier;
   const ephemeral = address.ephemeral || address.route === 'respond';
   const rendered = renderReply(reply, { thread: address.thread, ephemeral }, context.texts(reply.locale));
   await send(courier, rendered.message);
   const { details, shared } = rendered;
-  await answers.keep(identityOf(address), reply.estimateCode, ephemeral ? { details, shared } : { details });
+  await keep(address, reply.estimateCode, ephemeral ? { details, shared } : { details });
 }

@@ -58,24 +58,20 @@ interface HttpParts {
 }
 
 /** HTTP transport with Slack's signature check, and the pages of OAuth for several workspaces; none in Socket Mode. */
-export function openHttp(
-  config: SlackAdapterConfig,
-  log: Logger,
-  { installations, app }: HttpParts,
-): HttpSurface | undefined {
+export function openHttp(config: SlackAdapterConfig, log: Logger, parts: HttpParts): HttpSurface | undefined {
   const { credentials } = config;
   if (credentials.transport === 'socket') return undefined;
   const logger = boltLogger(log);
   const oauth = credentials.transport === 'oauth' && {
     ...credentials,
     scopes: [...slackScopes.required, ...slackScopes.optional],
-    installationStore: installations,
+    installationStore: parts.installations,
     installerOptions: { clientOptions: webClientOptions(config, logger) },
   };
   const { signingSecret } = credentials;
   const usual = { signingSecret, logger, bodyLimit: 1_000_000, processEventErrorHandler };
   const receiver = new HTTPReceiver({ ...usual, ...oauth });
-  receiver.init(app);
+  receiver.init(parts.app);
   return {
     paths: ['/slack/events', ...(oauth ? ['/slack/install', '/slack/oauth_redirect'] : [])],
     handle(request, response) {

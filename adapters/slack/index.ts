@@ -1,9 +1,6 @@
-import { z } from 'zod';
 import type { Adapter, AdapterContext } from '../adapter.ts';
-import { createAnswers } from '../answers.ts';
 import { createReception } from '../reception.ts';
 import { createSeal } from '../seal.ts';
-import { createShelf } from '../shelf.ts';
 import { type Link, Supervisor, usualPace } from '../supervisor.ts';
 import type { SlackAdapterConfig } from './config.ts';
 import { openSocket } from './connection.ts';
@@ -15,8 +12,6 @@ import { renderReply, type SlackMessage } from './render.ts';
 import { createStage } from './stage.ts';
 import { react } from './surfaces.ts';
 import { createWorkspaces } from './workspaces.ts';
-
-export type { SlackAdapterConfig } from './config.ts';
 
 const dayMs = 86_400_000;
 const pace = { ...usualPace, firstPauseMs: 500 };
@@ -31,8 +26,6 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
   const lifeMs = config.retentionDays * dayMs;
   const secret = credentials.transport === 'socket' ? credentials.appToken : credentials.signingSecret;
   const seal = createSeal(config.encryptionKey, secret);
-  const threads = createShelf(context, { name: 'slack/thread', shape: z.string(), lifeMs });
-  const answers = createAnswers(context, 'slack/answer', lifeMs);
   const installations = createInstallations(context, seal);
   const workspaces = createWorkspaces(config, context, installations);
   let tryAgain = (_reason: string): void => undefined;
@@ -42,11 +35,11 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
     const tenant = tenantOf(workspace);
     logger.warn({ event, tenant }, 'the app was removed from a workspace');
     await installations.drop(tenant);
-    await Promise.all([threads.dropAll(`${tenant}/`), answers.dropAll(`${tenant}/`)]);
+    await reception.forget(tenant);
     tryAgain(event);
   };
   const stage = createStage(context, workspaces, seal);
-  const reception = createReception({ context, stage, answers, threads });
+  const reception = createReception({ context, stage, name: 'slack', lifeMs });
   const desk = { reception, seal, workspaces, removed };
   const { app, drain } = createGate(context, (body) => react(desk, body));
   const http = openHttp(config, logger, { installations, app });
@@ -58,7 +51,7 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
       tryAgain = resolve;
     });
     if (credentials.transport !== 'socket') return { renewal: again, closed: never, close: async () => undefined };
-    const link = await openSocket(config, credentials.appToken, { logger, app });
+    const link = await openSocket({ ...config, appToken: credentials.appToken }, app, logger);
     // What came over it is acknowledged over it.
     return { ...link, renewal: Promise.race([link.renewal, again]), close: () => drain().then(link.close) };
   };
@@ -80,7 +73,7 @@ export function createSlackAdapter(config: SlackAdapterConfig, context: AdapterC
     async deliver(place, reply, delivery) {
       const address = slackAddress.parse(place);
       const client = await workspaces.clientFor(address);
-      await deliverReply({ context, address, client, seal, delivery }, reply, answers);
+      await deliverReply({ context, address, client, seal, delivery }, reply, reception.keep);
     },
     profileLocale: (address) => workspaces.localeOf(slackAddress.parse(address)),
     check: workspaces.check,

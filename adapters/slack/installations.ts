@@ -1,4 +1,4 @@
-import type { Installation, InstallationStore } from '@slack/bolt';
+import type { InstallationStore } from '@slack/bolt';
 import { z } from 'zod';
 import { AppError } from '../../src/errors.ts';
 import type { AdapterContext } from '../adapter.ts';
@@ -25,8 +25,7 @@ export function createInstallations(
       const opened = seal.open((await shelf.find(tenant)) ?? '');
       if (opened === undefined) throw new AppError('platform-refused', 'the app is not installed in this workspace');
       // Sealed by ourselves, so it is what `storeInstallation` wrote.
-      const found: Installation<'v2', boolean> = JSON.parse(opened);
-      return found;
+      return JSON.parse(opened);
     },
     drop: shelf.drop,
   };

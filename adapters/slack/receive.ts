@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { encodeConversationId } from '../../src/message.ts';
-import type { Identity, Written } from '../reception.ts';
+import type { Identity, Written } from '../stage.ts';
 import { fieldAt, listAt, textAt } from '../wire.ts';
 
 /** Who spoke, where, and how the answer goes back; the adapter's `Address`. */
@@ -78,10 +78,10 @@ export function workspaceOf(body: unknown): Workspace {
   return { team: textAt(body, ...teamPaths) ?? null, enterprise: enterprise ?? null, orgWide };
 }
 
-/** Where it was pressed or typed; without a channel (home tab, global shortcut) the person's direct messages. */
+/** Where it was pressed, typed or opened; without a channel (global shortcut) the person's direct messages. */
 export function placeOf(body: unknown, seal: (secret: string) => string): SlackAddress {
-  const user = textAt(body, 'user.id', 'user_id') ?? 'unknown';
-  const channel = textAt(body, 'channel.id', 'container.channel_id', 'channel_id') ?? user;
+  const user = textAt(body, 'user.id', 'user_id', 'event.user') ?? 'unknown';
+  const channel = textAt(body, 'channel.id', 'container.channel_id', 'channel_id', 'event.channel') ?? user;
   const url = textAt(body, 'response_url');
   const isDirect = channel === user || channel.startsWith('D');
   const response = url ? seal(url) : null;

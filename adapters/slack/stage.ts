@@ -1,6 +1,6 @@
 import type { AdapterContext } from '../adapter.ts';
-import type { Stage } from '../reception.ts';
 import type { Seal } from '../seal.ts';
+import type { Stage } from '../stage.ts';
 import { send } from './deliver.ts';
 import { escapeText, slackLimits } from './limits.ts';
 import { identityOf, type SlackAddress } from './receive.ts';

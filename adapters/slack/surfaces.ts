@@ -56,10 +56,8 @@ async function onMessage({ reception, workspaces }: Desk, body: unknown): Promis
   return written === undefined ? {} : reception.message(written);
 }
 
-async function onHome({ reception }: Desk, body: unknown): Promise<Reaction> {
-  const [user = '', channel = ''] = [textAt(body, 'event.user'), textAt(body, 'event.channel')];
-  const address = slackAddress.parse({ ...workspaceOf(body), user, channel, isDirect: true, thread: user });
-  return reception.opened(address, textAt(body, 'event.tab') === 'home' ? 'home' : 'messages');
+async function onHome({ reception, seal }: Desk, body: unknown): Promise<Reaction> {
+  return reception.opened(placeOf(body, seal.close), textAt(body, 'event.tab') === 'home' ? 'home' : 'messages');
 }
 
 /** Revoked tokens of people alone are none of ours. */

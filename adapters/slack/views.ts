@@ -2,7 +2,7 @@ import type { types } from '@slack/bolt';
 import type { RecentEstimate } from '../adapter.ts';
 import { controlNames } from '../controls.ts';
 import type { FormField } from '../form.ts';
-import type { Details, Form, Home } from '../reception.ts';
+import type { Details, Form, Home } from '../stage.ts';
 import { clip } from '../text.ts';
 import { buttonOf, header, paragraph, plain } from './blocks.ts';
 import { slackLimits } from './limits.ts';
