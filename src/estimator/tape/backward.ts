@@ -1,5 +1,6 @@
 import { adopt, firstReachable, hold, isDenseSlice } from './backward-rules.ts';
 import { type BackwardOptions, noPeak, type Peak } from './backward-types.ts';
+import { flattenGradient, matrixRule } from './rules.ts';
 import {
   type DType,
   elements,
@@ -46,8 +47,7 @@ export class BackwardWalk implements GradientWalk {
   /** Runs from the loss; false when stopped at `stopAt`. */
   run(root: Node): boolean {
     try {
-      const held: Grad[] = [];
-      for (const output of root.outputs) held.push(this.fresh(output.shape, output.dtype));
+      const held = root.outputs.map(({ shape, dtype }) => this.fresh(shape, dtype));
       root.grads = [...held];
       for (const grad of held) this.share(grad);
       this.processAll();
@@ -68,10 +68,12 @@ export class BackwardWalk implements GradientWalk {
   }
 
   private process(node: Node): void {
-    const { grads } = node;
+    const { grads, region } = node;
     this.node = node;
-    if (node.region !== null && (node.saved.length > 0 || node.region.reentrant !== null))
-      this.replay(node.region, grads);
+    if (region !== null && (node.saved.length > 0 || region.reentrant !== null)) {
+      if (node.rule === matrixRule && grads !== undefined) flattenGradient(this, node, grads);
+      this.replay(region, grads);
+    }
     if (grads !== undefined) {
       node.rule(this, node, grads);
       this.mark();
@@ -79,7 +81,7 @@ export class BackwardWalk implements GradientWalk {
       for (const grad of grads) if (grad !== undefined) this.release(grad.buffer);
     }
     for (const storage of node.saved) this.releaseStorage(storage);
-    const reentrant = node.region !== null && node.region.reentrant !== null;
+    const reentrant = region !== null && region.reentrant !== null;
     if (!reentrant) this.leaveRegion(node);
     this.deliverAll(node);
     if (reentrant) this.leaveRegion(node);
@@ -201,11 +203,11 @@ export class BackwardWalk implements GradientWalk {
     this.emitted += 1;
   }
 
-  drop(grad: Grad): void {
+  drop(grad: Grad, by?: Grad): void {
     const grads = this.node?.grads;
     const at = grads?.indexOf(grad) ?? -1;
     if (grads === undefined || at < 0) return;
-    grads[at] = undefined;
+    grads[at] = by;
     this.release(grad.buffer);
   }
 
@@ -271,8 +273,7 @@ export class BackwardWalk implements GradientWalk {
     if (held.output !== null) hold(held.output, region);
     for (const grad of grads ?? []) {
       if (grad === undefined) continue;
-      this.share(grad);
-      held.gradients.push(grad.buffer);
+      held.gradients.push(this.share(grad).buffer);
     }
   }
 

@@ -1,8 +1,7 @@
-import { viewStrides } from './layout.ts';
 import { add, addInPlace, byteSize, keptOperands, productsOf, toHalf } from './ops-core.ts';
 import { reshape } from './ops-shape.ts';
-import { emitFresh, freshRule, incoming } from './rules.ts';
-import { type BackwardRule, elements, type Tensor } from './storage.ts';
+import { freshRule, matrixRule } from './rules.ts';
+import { elements, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';
 
 export interface LinearWeights {
@@ -34,14 +33,15 @@ export function applyLinear(t: Tape, x: Tensor, weights: LinearWeights): Tensor 
   const bias = weights.bias === null ? null : toHalf(t, weights.bias);
   const weight = toHalf(t, weights.weight);
   const input = toHalf(t, x);
-  const out = weight.shape[0] ?? 1;
-  const shape = [...x.shape.slice(0, -1), out];
+  const shape = [...x.shape.slice(0, -1), weight.shape[0] ?? 1];
   if (bias !== null && (input.strides === null || input.shape.length === 2))
     return matrixProduct(t, { x, input, weight, bias, shape });
   const flat = input.shape.length > 2 ? reshape(t, input, [-1, input.shape[input.shape.length - 1] ?? 1]) : input;
   const product = matrixProduct(t, { x, input: flat, weight, bias: null, shape });
   if (bias === null) return product;
-  return t.options.fanInCopies ? add(t, product, bias) : addInPlace(t, product, bias);
+  const out = t.options.fanInCopies ? add(t, product, bias) : addInPlace(t, product, bias);
+  t.keep(x, input);
+  return out;
 }
 
 interface Product {
@@ -67,20 +67,6 @@ function matrixProduct(t: Tape, p: Product): Tensor {
   const saved = keptOperands(p.input, p.weight);
   return t.result({ storage, shape: p.shape, dtype }, { name, inputs, saved, rule: matrixRule });
 }
-
-/** A gradient whose leading axes cannot be merged is copied first; the copy replaces it. */
-const matrixRule: BackwardRule = (walk, node, grads) => {
-  const grad = incoming(grads);
-  const output = node.outputs[0];
-  if (grad === undefined || output === undefined) return;
-  const rows = output.count / (output.shape[output.shape.length - 1] ?? 1);
-  const flat = [rows, output.shape[output.shape.length - 1] ?? 1];
-  const copied =
-    viewStrides(output.shape, grad.strides, flat) === undefined ? walk.fresh(output.shape, output.dtype) : undefined;
-  if (copied !== undefined) walk.drop(grad);
-  for (let index = 0; index < node.inputs.length; index += 1) emitFresh(walk, node, index);
-  if (copied !== undefined) walk.release(copied.buffer);
-};
 
 /** `a @ b` on equal leading axes: operands that cannot be seen as a batch of matrices are copied first, their casts alive till the end. */
 export function matmul(t: Tape, a: Tensor, b: Tensor): Tensor {

@@ -103,3 +103,23 @@ export function permuteStrides(
   }
   return rowMajor ? null : moved;
 }
+
+/** Matrix product of rows: its gradient has been flattened. */
+export const matrixRule: BackwardRule = (walk, node, grads) => {
+  if (incoming(grads) === undefined) return;
+  flattenGradient(walk, node, grads);
+  for (let index = 0; index < node.inputs.length; index += 1) emitFresh(walk, node, index);
+};
+
+/**
+ * The view behind a matrix product merges leading axes: a gradient laid out otherwise is copied, the copy replaces it.
+ * That view saves nothing, so in a checkpointed region it comes before the replay.
+ */
+export function flattenGradient(walk: GradientWalk, node: Node, grads: readonly (Grad | undefined)[]): void {
+  const grad = incoming(grads);
+  const output = node.outputs[0];
+  if (grad === undefined || output === undefined || grad.strides === null) return;
+  const columns = output.shape[output.shape.length - 1] ?? 1;
+  if (viewStrides(output.shape, grad.strides, [output.count / columns, columns]) !== undefined) return;
+  walk.drop(grad, walk.fresh(output.shape, output.dtype));
+}

@@ -226,6 +226,6 @@ export interface GradientWalk {
   workspaceBytes(bytes: number): void;
   /** Hands the gradient of input `index` on. */
   emit(index: number, grad: Grad): void;
-  /** Frees the incoming gradient before the node ends (a clone has replaced it). */
-  drop(grad: Grad): void;
+  /** Frees the incoming gradient before the node ends (a clone has replaced it, which may take its place). */
+  drop(grad: Grad, by?: Grad): void;
 }

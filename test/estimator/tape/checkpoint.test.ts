@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest';
 
 import { replay } from '../../../src/estimator/replay.ts';
 import { activate } from '../../../src/estimator/tape/ops-activation.ts';
-import { scale } from '../../../src/estimator/tape/ops-core.ts';
+import { add, scale } from '../../../src/estimator/tape/ops-core.ts';
+import { linear } from '../../../src/estimator/tape/ops-linear.ts';
+import { concat, slice } from '../../../src/estimator/tape/ops-parts.ts';
+import { reshape, transpose } from '../../../src/estimator/tape/ops-shape.ts';
 import type { Tensor } from '../../../src/estimator/tape/storage.ts';
 import type { Tape } from '../../../src/estimator/tape/tape.ts';
 import { activation, KIB, newTape } from './harness.ts';
@@ -89,6 +92,21 @@ describe('checkpointing', () => {
     );
     // As two regions one after the other, but the inner input is made by the replay.
     expect(nested).toEqual({ saved: 2, backward: 8 });
+  });
+
+  test('a gradient that a matrix product cannot read is copied before the replay', () => {
+    const { saved, backward } = peaks((t, map) => {
+      const tokens = reshape(t, map, [2, 128, 64]);
+      const layer = t.checkpoint(true, [tokens], () => {
+        const wide = scale(t, concat(t, new Array<Tensor>(8).fill(tokens), 1));
+        const hidden = activate(t, slice(t, wide, 1, 128), 'gelu');
+        return add(t, tokens, linear(t, hidden, 64, { bias: false }));
+      });
+      return scale(t, transpose(t, layer, 1, 2));
+    });
+    expect(saved).toBe(2);
+    // Saved ones, root, gradient into the region (tokens take it too) and its copy, beside two wide maps of the replay.
+    expect(backward).toBe(2 + 1 + 1 + 1 + 8 + 8);
   });
 
   test('its operations are timed once more', () => {
