@@ -16,7 +16,7 @@ import type { AttentionKind } from '../workload.ts';
 import { layerNorm2d, sizeOf } from './blocks.ts';
 import { fromHeads, hfAttention, toHeads } from './hf-attention.ts';
 import { hfMaskLosses, weightedSum } from './hf-mask-loss.ts';
-import type { HfMaskPrediction } from './hf-mask-matching.ts';
+import { type HfMaskPrediction, hfMatchByPoints } from './hf-mask-matching.ts';
 import { maskTargets } from './hf-mask-targets.ts';
 import { noCheckpointing } from './hf-mobilenet-v2.ts';
 import { maskLogits } from './mask-embedding.ts';
@@ -227,12 +227,12 @@ export const hfEomt: Readonly<Record<string, Network>> = {
       const { t, w } = run;
       const image = trainingImage(run);
       const truth = maskTargets(t, w);
-      const weights = t.buffer([w.numClasses + 1]);
+      const criterion = { truth, weights: t.buffer([w.numClasses + 1]), match: hfMatchByPoints };
       const { predictions, held } = forward(run, image);
       let total: Tensor | undefined;
       let old: readonly Tensor[] = [];
       for (const prediction of predictions) {
-        const losses = hfMaskLosses(t, prediction, truth, weights);
+        const losses = hfMaskLosses(t, prediction, criterion);
         const loss = weightedSum(t, [losses]);
         t.keep(...old);
         total = total === undefined ? shift(t, loss) : addInPlace(t, total, loss);
@@ -241,6 +241,8 @@ export const hfEomt: Readonly<Record<string, Network>> = {
       t.keep(...old);
       if (total === undefined) throw new RangeError('no predictions');
       t.keep(...held, ...predictions.flatMap(({ classes, masks }) => [classes, masks]));
+      if (w.outputHeld)
+        t.hold(...held.slice(-1), ...predictions.slice(-1).flatMap(({ classes, masks }) => [classes, masks]));
       return total;
     },
     infer: (run, image) => {

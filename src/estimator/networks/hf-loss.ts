@@ -36,6 +36,7 @@ export function hfSemanticModel(forward: (run: Run, image: Tensor) => SemanticOu
       const output = forward(run, image);
       const loss = t.within('loss', () => semanticLoss(run, output, labels));
       t.keep(output.logits, ...output.held, ...(output.auxiliary === undefined ? [] : [output.auxiliary]));
+      if (w.outputHeld) t.hold(output.logits);
       return loss;
     },
     infer: (run, image) => {

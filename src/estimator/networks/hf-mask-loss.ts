@@ -7,7 +7,7 @@ import { reshape } from '../tape/ops-shape.ts';
 import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { hfClassLoss, hfDiceLoss, matchedMasks, objectCount } from './hf-mask-loss-parts.ts';
-import { type HfMaskPrediction, type HfMaskTruth, hfMatchByPoints } from './hf-mask-matching.ts';
+import type { HfMaskPrediction, HfMaskTruth } from './hf-mask-matching.ts';
 import { centred, readAt } from './hf-mask-points.ts';
 import { POINTS } from './mask-matching.ts';
 
@@ -21,10 +21,22 @@ export interface HfMaskLosses {
   readonly classes: Tensor;
 }
 
-/** Losses of one prediction of Mask2Former, OneFormer and EoMT in transformers 5.24; `weights`: of the classes, K+1. */
-export function hfMaskLosses(t: Tape, prediction: HfMaskPrediction, truth: HfMaskTruth, weights: Tensor): HfMaskLosses {
+/** What predictions are compared with. */
+export interface HfMaskCriterion {
+  readonly truth: HfMaskTruth;
+  /** Of the classes: K+1. */
+  readonly weights: Tensor;
+  readonly match: (t: Tape, prediction: HfMaskPrediction, truth: HfMaskTruth) => void;
+}
+
+/** Losses of one prediction of Mask2Former, OneFormer and EoMT in transformers 5.24. */
+export function hfMaskLosses(
+  t: Tape,
+  prediction: HfMaskPrediction,
+  { truth, weights, match }: HfMaskCriterion,
+): HfMaskLosses {
   return t.within('criterion', () => {
-    hfMatchByPoints(t, prediction, truth);
+    match(t, prediction, truth);
     const count = objectCount(t);
     const [mask, dice] = pointLosses(t, prediction.masks, truth, count);
     const classes = hfClassLoss(t, prediction.classes, truth, weights);

@@ -15,7 +15,7 @@ export interface HfMaskPrediction {
 export type HfMaskTruth = readonly Tensor[];
 
 /** Small kernels an image and prediction before the host assigns masks: counted in a trace of Mask2Former, 2026-11. */
-const WAITING_LAUNCHES = 45;
+export const WAITING_LAUNCHES = 45;
 
 /** What is left over from the previous image in the variables of the loop. */
 interface Leftover {
@@ -33,7 +33,7 @@ function drop(t: Tape, ...old: readonly (Tensor | undefined)[]): void {
 }
 
 /**
- * Hungarian matcher of Mask2Former, OneFormer and EoMT in transformers 5.24: image by image, costs on 12,544 random
+ * Hungarian matcher of Mask2Former and EoMT in transformers 5.24: image by image, costs on 12,544 random
  * points that are repeated for every query. The variables of one image live until the next one replaces them.
  */
 export function hfMatchByPoints(t: Tape, { classes, masks }: HfMaskPrediction, truth: HfMaskTruth): void {
@@ -77,12 +77,12 @@ export function hfMatchByPoints(t: Tape, { classes, masks }: HfMaskPrediction, t
 }
 
 /** The same memory under another shape, outside of the graph. */
-function asShape(x: Tensor, shape: readonly number[]): Tensor {
+export function asShape(x: Tensor, shape: readonly number[]): Tensor {
   return new Tensor({ storage: x.storage, shape, dtype: x.dtype });
 }
 
 /** Binary cross entropy of every query against ones and zeros, spread over the truth by two products. */
-function crossEntropyCost(t: Tape, predicted: Tensor, wanted: Tensor): Tensor {
+export function crossEntropyCost(t: Tape, predicted: Tensor, wanted: Tensor): Tensor {
   const [queries = 1] = predicted.shape;
   const [count = 1] = wanted.shape;
   const like = { shape: predicted.shape, dtype: 'float' } as const;
@@ -99,7 +99,7 @@ function crossEntropyCost(t: Tape, predicted: Tensor, wanted: Tensor): Tensor {
   return cost;
 }
 
-function pairwiseDice(t: Tape, predicted: Tensor, wanted: Tensor): Tensor {
+export function pairwiseDice(t: Tape, predicted: Tensor, wanted: Tensor): Tensor {
   const [queries = 1] = predicted.shape;
   const [count = 1] = wanted.shape;
   const pairs = { shape: [queries, count], dtype: 'float' } as const;

@@ -6,7 +6,7 @@ import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';
 import { hfMaskBackbone } from './hf-mask-backbone.ts';
 import { hfMaskLosses, weightedSum } from './hf-mask-loss.ts';
-import type { HfMaskPrediction } from './hf-mask-matching.ts';
+import { type HfMaskPrediction, hfMatchByPoints } from './hf-mask-matching.ts';
 import { memories } from './hf-mask-memories.ts';
 import { predictMasks, queryHead, unblocked } from './hf-mask-predictor.ts';
 import { maskTargets } from './hf-mask-targets.ts';
@@ -63,11 +63,19 @@ function decode(
   });
 }
 
+interface Outcome {
+  readonly predicted: readonly HfMaskPrediction[];
+  /** What the model's frame holds. */
+  readonly held: readonly Tensor[];
+  /** Last hidden states of backbone, pixel decoder and decoder, which the output object holds beside the last prediction. */
+  readonly lastStates: readonly Tensor[];
+}
+
 /** Predictions of the queries and of all nine layers, in that order. */
-function predictions(run: Run, image: Tensor): { predicted: readonly HfMaskPrediction[]; held: readonly Tensor[] } {
+function predictions(run: Run, image: Tensor): Outcome {
   const { t, spec, w } = run;
   if (w.gradientCheckpointing) throw noCheckpointing('Mask2Former');
-  const { decoded, held } = t.call('model', image, () => {
+  const { decoded, held, lastStates } = t.call('model', image, () => {
     const [batch = 1, , height = 1, width = 1] = image.shape;
     const mask = derived(t, 'ones', [], { shape: [batch, height, width], dtype: 'float' });
     const {
@@ -86,6 +94,7 @@ function predictions(run: Run, image: Tensor): { predicted: readonly HfMaskPredi
     return {
       decoded: result,
       held: [...backbone, ...maps, pixels, ...result.held, ...result.queries, ...result.masks],
+      lastStates: [...backbone.slice(-1), pixels, ...result.held.slice(-1)],
     };
   });
   const classifier = linearWeights(t, CHANNELS, w.numClasses + 1);
@@ -93,7 +102,7 @@ function predictions(run: Run, image: Tensor): { predicted: readonly HfMaskPredi
     classes: t.within('class_predictor', () => applyLinear(t, transpose(t, queries, 0, 1), classifier)),
     masks: decoded.masks[index] ?? queries,
   }));
-  return { predicted, held };
+  return { predicted, held, lastStates };
 }
 
 /** Mask2FormerForUniversalSegmentation of transformers 5.24 on Swin and ResNet: losses after every layer, the last first. */
@@ -103,12 +112,13 @@ export const hfMask2Former: Readonly<Record<string, Network>> = {
       const { t, w } = run;
       const image = trainingImage(run);
       const truth = maskTargets(t, w);
-      const weights = t.buffer([w.numClasses + 1]);
-      const { predicted, held } = predictions(run, image);
+      const criterion = { truth, weights: t.buffer([w.numClasses + 1]), match: hfMatchByPoints };
+      const { predicted, held, lastStates } = predictions(run, image);
       const ordered = [...predicted.slice(-1), ...predicted.slice(0, -1)];
-      const losses = ordered.map((prediction) => hfMaskLosses(t, prediction, truth, weights));
+      const losses = ordered.map((prediction) => hfMaskLosses(t, prediction, criterion));
       const loss = weightedSum(t, losses);
       t.keep(...held, ...predicted.flatMap(({ classes, masks }) => [classes, masks]));
+      if (w.outputHeld) t.hold(...lastStates, ...predicted.slice(-1).flatMap(({ classes, masks }) => [classes, masks]));
       return loss;
     },
     infer: (run, image) => {

@@ -110,6 +110,7 @@ export const hfMaskFormer: Readonly<Record<string, Network>> = {
       const losses = maskFormerLosses(t, prediction, truth, weights);
       const loss = weightedSum(t, [losses]);
       t.keep(...held, prediction.classes, prediction.masks);
+      if (w.outputHeld) t.hold(...held, prediction.classes, prediction.masks);
       return loss;
     },
     infer: (run, image) => {

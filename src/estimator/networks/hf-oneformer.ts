@@ -1,6 +1,6 @@
 import { relu } from '../tape/ops-activation.ts';
 import { conv2d } from '../tape/ops-conv.ts';
-import { add, multiply, scale } from '../tape/ops-core.ts';
+import { add, multiply, unary } from '../tape/ops-core.ts';
 import { dropout } from '../tape/ops-layers.ts';
 import { applyLinear, type LinearWeights, linear, linearWeights, matmul } from '../tape/ops-linear.ts';
 import { crossEntropy } from '../tape/ops-loss.ts';
@@ -13,16 +13,18 @@ import type { Tensor } from '../tape/storage.ts';
 import type { Tape } from '../tape/tape.ts';
 import { sizeOf } from './blocks.ts';
 import { hfMaskBackbone } from './hf-mask-backbone.ts';
-import { hfMaskLosses, weightedSum } from './hf-mask-loss.ts';
+import { type HfMaskLosses, hfMaskLosses, weightedSum } from './hf-mask-loss.ts';
 import type { HfMaskPrediction } from './hf-mask-matching.ts';
 import { memories } from './hf-mask-memories.ts';
 import { predictMasks, type QueryHead, queryHead } from './hf-mask-predictor.ts';
 import { maskTargets } from './hf-mask-targets.ts';
 import { maskedDecoderLayer, repeatedQueries } from './hf-masked-decoder.ts';
 import { noCheckpointing } from './hf-mobilenet-v2.ts';
+import { oneFormerMatch } from './hf-oneformer-matching.ts';
 import { oneFormerText } from './hf-oneformer-text.ts';
 import { hfPixelDecoder } from './hf-pixel-decoder.ts';
 import { hfSinePositions } from './hf-sine-positions.ts';
+import { l2Norm } from './l2-norm.ts';
 import { multiHeadAttention } from './multi-head-attention.ts';
 import { type Network, optionBoolean, optionNumber, type Run, trainingImage } from './network.ts';
 
@@ -180,14 +182,16 @@ function predict(run: Run, image: Tensor): Outcome {
 function contrastiveLoss(t: Tape, queries: Tensor, text: Tensor): Tensor {
   const [batch = 1] = text.shape;
   const temperature = t.param();
-  const row = (x: Tensor): Tensor => scale(t, reshape(t, x, [batch, -1]));
+  const row = (x: Tensor): Tensor => l2Norm(t, reshape(t, x, [batch, -1]), 1);
   const images = row(permute(t, queries, [1, 0, 2]));
   const texts = row(text);
+  const factor = unary(t, unary(t, temperature, 'exp', { keeps: 'output' }), 'clamp', { keeps: 'input' });
   const pairs = matmul(t, reshape(t, texts, [1, batch, -1]), transpose(t, reshape(t, images, [1, batch, -1]), 1, 2));
-  const scaled = multiply(t, reshape(t, pairs, [batch, batch]), temperature);
-  const labels = derived(t, 'arange', [], { shape: [batch], dtype: 'long' });
-  const loss = add(t, crossEntropy(t, transpose(t, scaled, 0, 1), labels), crossEntropy(t, scaled, labels));
-  t.keep(images, texts, scaled);
+  const scaled = multiply(t, reshape(t, pairs, [batch, batch]), factor);
+  const entropy = (logits: Tensor): Tensor =>
+    crossEntropy(t, logits, derived(t, 'arange', [], { shape: [batch], dtype: 'long' }));
+  const loss = add(t, entropy(transpose(t, scaled, 0, 1)), entropy(scaled));
+  t.keep(images, texts, factor, scaled);
   return loss;
 }
 
@@ -200,12 +204,16 @@ export const hfOneFormer: Readonly<Record<string, Network>> = {
       const truth = maskTargets(t, w);
       const weights = t.buffer([w.numClasses + 1]);
       const { predicted, queries, text, held } = predict(run, image);
-      const ordered = [...predicted.slice(-1), ...predicted.slice(0, -1)];
-      const losses = ordered.map((prediction) => hfMaskLosses(t, prediction, truth, weights));
+      const criterion = { truth, weights, match: oneFormerMatch };
+      const lossesOf = (prediction: HfMaskPrediction): HfMaskLosses => hfMaskLosses(t, prediction, criterion);
+      const last = predicted.slice(-1).map(lossesOf);
       const contrast = text === undefined ? undefined : contrastiveLoss(t, queries, text);
+      const losses = [...last, ...predicted.slice(0, -1).map(lossesOf)];
       const masks = weightedSum(t, losses);
       const loss = contrast === undefined ? masks : add(t, masks, contrast);
-      t.keep(...held, ...predicted.flatMap(({ classes, masks: maps }) => [classes, maps]));
+      const output = [...held, ...predicted.flatMap(({ classes, masks: maps }) => [classes, maps])];
+      t.keep(...output);
+      if (w.outputHeld) t.hold(...output);
       return loss;
     },
     infer: (run, image) => {

@@ -1,6 +1,6 @@
 import { broadcastShape, preservedStrides, sameShape } from './layout.ts';
 import { byteSize, promoted, toFloat } from './ops-core.ts';
-import { emitFresh, emitReduced, incoming, needsGradient } from './rules.ts';
+import { emitFresh, emitReduced, incoming, needsGradient, passRule } from './rules.ts';
 import { type BackwardRule, elements, type Tensor } from './storage.ts';
 import type { Tape } from './tape.ts';
 
@@ -53,13 +53,15 @@ export function maxOverLast(t: Tape, x: Tensor): Tensor {
   return t.result({ storage, shape, dtype: x.dtype }, { name: 'max', inputs: [x], saved: [indices], rule });
 }
 
-/** Copies of `x` along new or existing axes (`Tensor.repeat`): backward sums. */
+const reducedRule: BackwardRule = (walk, node) => emitReduced(walk, node, 0);
+
+/** Copies of `x` along new or existing axes (`Tensor.repeat`): backward sums; of one copy the gradient goes on as it is. */
 export function repeat(t: Tape, x: Tensor, times: readonly number[]): Tensor {
   const shape = x.shape.map((side, axis) => side * (times[axis] ?? 1));
   t.begin('repeat', [x]);
   const storage = t.allocate(shape, x.dtype);
   t.work('pointwise', x.dtype === 'half', { macs: 0, bytes: elements(shape) });
-  const rule: BackwardRule = (walk, node) => emitReduced(walk, node, 0);
+  const rule = sameShape(shape, x.shape) ? passRule : reducedRule;
   return t.result({ storage, shape, dtype: x.dtype }, { name: 'repeat', inputs: [x], saved: [], rule });
 }
 

@@ -171,9 +171,9 @@ export class Tape {
     for (const local of locals) local.storage.death = this.now;
   }
 
-  /** The training loop keeps this tensor alive through backward. */
-  hold(tensor: Tensor): void {
-    this.held.push(tensor.storage);
+  /** The training loop keeps these tensors alive through backward. */
+  hold(...tensors: readonly Tensor[]): void {
+    for (const tensor of tensors) this.held.push(tensor.storage);
   }
 
   /** Leaves autocast for `body` (explicit `autocast(enabled=False)` in the original code). */
