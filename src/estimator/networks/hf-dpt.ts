@@ -141,6 +141,11 @@ function forward(run: Run, image: Tensor): SemanticOutput {
   if (last === undefined) throw new RangeError('no fused map');
   const logits = head(t, last, { numClasses: w.numClasses, main: true });
   const withAuxiliary = w.auxiliaryHead ?? true;
+  if (!withAuxiliary && t.training) {
+    throw new AppError('unsupported-combination', 'DPT of transformers computes no loss without its auxiliary head', {
+      details: { rule: 'needs-auxiliary-head' },
+    });
+  }
   const auxiliary = withAuxiliary ? head(t, last, { numClasses: w.numClasses, main: false }) : undefined;
   return {
     logits,

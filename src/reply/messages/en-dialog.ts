@@ -45,6 +45,8 @@ export const enDialog = {
     'at-least': ({ minimumSide }: RefusalDetails) =>
       `This network needs sides of at least ${minimumSide} px. Which size instead?`,
     'two-classes': () => 'The library computes no loss for a single class: count the background too. How many classes?',
+    'needs-auxiliary-head': () =>
+      'That library computes no loss for this network without its auxiliary head: it raises. Leave the head on.',
     'no-checkpointing': () =>
       'This network has no gradient checkpointing in that library: it raises. Say "without checkpointing" and I go on.',
     'output-stride': ({ outputStride }: RefusalDetails) =>

@@ -30,6 +30,7 @@ export const zhDialog: DialogMessages = {
     'fixed-size': ({ side }) => `这个网络只收 ${side}×${side} 的图，按这个算行吗？`,
     'at-least': ({ minimumSide }) => `这个网络的边长至少要 ${minimumSide}。换成多大？`,
     'two-classes': () => '这个库只有一类的时候不算损失，背景也要算一类。一共几类？',
+    'needs-auxiliary-head': () => '这个库里它关掉辅助头就算不了损失，会报错。辅助头留着吧。',
     'no-checkpointing': () => '这个库里它没有梯度检查点，打开会报错。说"不开梯度检查点"，我接着算。',
     'output-stride': ({ outputStride }) => `这个网络没有输出步长 ${outputStride} 的。换成多少，8、16 还是 32？`,
     'cannot-dilate': ({ nearest }) =>

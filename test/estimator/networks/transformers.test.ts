@@ -3,16 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { AppError } from '../../../src/errors.ts';
 import { estimate } from '../../../src/estimator/estimate.ts';
 import { trace } from '../../../src/estimator/trace.ts';
-import { scoreRows, type TruthRow, truthRows, workloadOf } from '../truth.ts';
+import { scoreRows, truthRows, workloadOf } from '../truth.ts';
 
 const scored = scoreRows([...truthRows('own-transformers'), ...truthRows('traces-transformers')]);
 
-/** Networks whose loss samples points and matches masks image by image. */
+/** Networks whose loss samples points and matches masks image by image: a few rows are off by a block or two of 512 bytes. */
 const SAMPLED = /Mask2Former|MaskFormer|OneFormer|Eomt|Sam/;
-
-/** Replayed checkpoints of maps with odd sides are bounded as well. */
-const isBounded = ({ family, input }: TruthRow): boolean =>
-  SAMPLED.test(family) || (input['gradientCheckpointing'] === true && Number(input['imageHeight']) % 32 !== 0);
 
 describe('networks of transformers, given and own traces', () => {
   test.each(['parameters', 'trainableParameters', 'buffers', 'base'])('%s is exact on every row', (figure) => {
@@ -22,7 +18,7 @@ describe('networks of transformers, given and own traces', () => {
 
   test.each(['saved', 'peakForward', 'peakBackward', 'allocatedPeak'])('%s agrees with the trace', (figure) => {
     const rows = scored.filter((one) => one.figure === figure);
-    const far = rows.filter(({ row, error }) => error > (isBounded(row) ? 0.005 : 0));
+    const far = rows.filter(({ row, error }) => error > (SAMPLED.test(row.family) ? 0.00003 : 0));
     expect(rows.length).toBeGreaterThan(70);
     expect(far.map(({ row, signed }) => [row.id, signed])).toEqual([]);
   });
@@ -30,7 +26,7 @@ describe('networks of transformers, given and own traces', () => {
   /** The given rows multiply gradients; those of ours ran two steps of the optimizer, with slices kept as gradients. */
   test('peakStep agrees with the steps of own traces', () => {
     const rows = scored.filter(({ row, figure }) => figure === 'peakStep' && row.id.startsWith('own|'));
-    const far = rows.filter(({ row, error }) => error > (/OneFormer|Sam/.test(row.family) ? 0.0002 : 0));
+    const far = rows.filter(({ row, error }) => error > (/OneFormer|Sam/.test(row.family) ? 0.000001 : 0));
     expect(rows.length).toBeGreaterThan(70);
     expect(far.map(({ row, signed }) => [row.id, signed])).toEqual([]);
   });
@@ -67,6 +63,7 @@ const REFUSED: readonly (readonly [string, string, Readonly<Record<string, unkno
     { imageHeight: 640 },
   ],
   ['DPT on wide images', 'DPTForSemanticSegmentation("Intel/dpt-large-ade")', { imageWidth: 1024 }],
+  ['DPT without its auxiliary head', 'DPTForSemanticSegmentation("Intel/dpt-large-ade")', { auxiliaryHead: false }],
   ['DPT-Hybrid at another size', 'DPTForSemanticSegmentation("Intel/dpt-hybrid-midas")', {}],
   ['SAM below 1024', 'SamModel("facebook/sam-vit-base")', {}],
   ['one class in BEiT', 'BeitForSemanticSegmentation("microsoft/beit-base-finetuned-ade-640-640")', { numClasses: 1 }],
