@@ -117,6 +117,22 @@ describe('expandable segments', () => {
     expect(allocator.reserved).toBe(100 * MIB);
   });
 
+  test('nor is a smaller block taken instead of it', () => {
+    const allocator = new CachingAllocator(true);
+    const [small, , hole] = [5, 2, 40, 5].map((mib) => allocator.allocate(mib * MIB));
+    if (small === undefined || hole === undefined) throw new Error('no blocks');
+    for (const block of [small, hole]) allocator.free(block);
+    // 5 MiB free, 8 at the end, 40 between: the end would do.
+    expect(allocator.allocate(7 * MIB).address).toBe(hole.address);
+  });
+
+  test('an end that is all there is gives what is asked for and keeps its pages', () => {
+    const allocator = new CachingAllocator(true);
+    allocator.free(allocator.allocate(60 * MIB));
+    expect(allocator.allocate(10 * MIB).size).toBe(10 * MIB);
+    expect(allocator.reserved).toBe(60 * MIB);
+  });
+
   test('a free tail grows to what is asked for', () => {
     const allocator = new CachingAllocator(true);
     allocator.free(allocator.allocate(20 * MIB));
