@@ -279,6 +279,9 @@ describe('a sum that somebody gave', () => {
 
   test('beside the weeks of use a total is money, and no batch', () => {
     expect(read('we rent it for 6 weeks and have 9000 in total')).toEqual(cny(6428.57, 'month'));
+    expect(read('训练 10 周，一共 2 万')).toEqual(cny(8571.43, 'month'));
+    expect(read('training for 10 weeks, total 20000')).toEqual(cny(8571.43, 'month'));
+    expect(read('训练 10 周，一共 2 万张图')).toBeNull();
   });
 });
 
