@@ -5,8 +5,12 @@ import type { GpuSpec } from '../estimator/estimate-result.ts';
 import { type Card, cardOf } from './choice/card.ts';
 import type { OwnGpu } from './request.ts';
 
-/** Beyond this difference from the label a stated memory is another version of the card (re-chipped, notebook). */
+/** Beyond this difference from the label a stated memory is another version of the card (re-chipped, notebook, sliced). */
 const SAME_CARD = 0.15;
+
+export function isSameMemory(nominalGB: number, statedGiB: number): boolean {
+  return Math.abs(nominalGB - statedGiB) <= SAME_CARD * nominalGB;
+}
 
 /** The smaller of the rows that a name may mean: advice that holds on it holds on the other too. */
 function smallestOf(rows: readonly GpuRow[]): GpuRow | undefined {
@@ -26,10 +30,7 @@ function rowOf(catalog: Catalog, name: string, memoryGiB?: number): GpuRow | und
 export function ownCard(catalog: Catalog, own: OwnGpu): Card | undefined {
   const { name, memoryGiB } = own;
   const row = name === undefined ? undefined : rowOf(catalog, name, memoryGiB);
-  if (
-    row !== undefined &&
-    (memoryGiB === undefined || Math.abs(row.nominalMemoryGB - memoryGiB) <= SAME_CARD * row.nominalMemoryGB)
-  ) {
+  if (row !== undefined && (memoryGiB === undefined || isSameMemory(row.nominalMemoryGB, memoryGiB))) {
     return cardOf(row);
   }
   if (memoryGiB === undefined) return undefined;

@@ -212,11 +212,16 @@ function sharedMemory({ understanding }: Turn): Pick<Facts, 'sharedMemory'> {
   return shared.length === 0 ? {} : { sharedMemory: shared };
 }
 
+/** Other makers' names on cards of no table. */
+const FOREIGN =
+  /^(?:instinct|mi\d|gaudi|habana|tpu|(?:intel )?arc |radeon|rx ?\d|mlu|ascend|昇腾|寒武纪|海光|摩尔线程|天数智芯|壁仞)/i;
+
 /** Accelerators of other vendors: what was measured for CUDA is said of them too, and that has to be said. */
 function withoutCuda({ understanding }: Turn, { catalog }: AnswerPorts): Pick<Facts, 'withoutCuda'> {
   const others = namedGpus(understanding.slots).flatMap(({ name, memoryGiB }) => {
     const match = name === undefined ? undefined : catalog.findGpu(name, memoryGiB);
-    return match === undefined || 'ambiguous' in match || match.vendor === 'NVIDIA' ? [] : [match.label];
+    if (match === undefined) return name !== undefined && memoryGiB !== undefined && FOREIGN.test(name) ? [name] : [];
+    return 'ambiguous' in match || match.vendor === 'NVIDIA' ? [] : [match.label];
   });
   return others.length === 0 ? {} : { withoutCuda: others };
 }

@@ -1,5 +1,6 @@
 import type { Catalog } from '../../catalog/index.ts';
 import { toCny } from '../advice/choice/money.ts';
+import { isSameMemory } from '../advice/own-card.ts';
 import type { RecommendationRequest, RentalFilter } from '../advice/request.ts';
 import { namedGpus } from '../dialog/slots.ts';
 import type { Slots } from '../understanding/understanding.ts';
@@ -56,6 +57,10 @@ function isOwnCard(slots: Slots, catalog: RequestPorts['catalog']): boolean {
   const match = catalog?.findGpu(mention.name, mention.memoryGiB);
   if (match === undefined) return false;
   const rows = 'ambiguous' in match ? match.ambiguous : [match];
+  // "V100 24G" is none of the cards that are called V100
+  const { memoryGiB } = mention;
+  if (memoryGiB !== undefined && rows.every(({ nominalMemoryGB }) => !isSameMemory(nominalMemoryGB, memoryGiB)))
+    return true;
   return rows.every((row) => catalog?.proposable(row.name).length === 0);
 }
 

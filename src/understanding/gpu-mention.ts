@@ -1,6 +1,7 @@
 import { words } from './lexicon/lexicon.ts';
 import { after, before, erase, find, outermost, type Reading, type Span, take } from './reading.ts';
 import type { GpuMention } from './understanding.ts';
+import { listedCards, migSlices, SLICED, unknownCards } from './unknown-cards.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 /** A card, an instance type or a bare memory size, with the number of them that stands beside it. */
@@ -12,16 +13,9 @@ export interface GpuSpan extends Span {
 const INSTANCE =
   /\b(?:ecs\.)?((?:ebm|scc|hf|[scv])?g(?:n|p)\d[a-z]{0,3}(?:-[a-z0-9]{1,6}){0,2})\.(?:\d{0,3}x)?large\b/g;
 const FAMILY = /\b(?:ecs\.)?((?:ebm|scc|hf|[scv])?gn\d[a-z]{0,3}(?:-(?:vws|tee|tdx))?)(?:-[a-z0-9]{1,6})?\b/g;
-/** Cards of no table, held as typed. */
-const UNKNOWN_CARD =
-  /\b(?:(?:nvidia )?(?:geforce )?(?:rtx|gtx|quadro|tesla|titan|radeon(?: rx)?|instinct|ascend|mlu|mx) ?-?[a-z]?\d{2,4}[a-z]?(?:[\s-]?(?:ti|super|xt|xtx|max-?q|ada))?|(?:10[5-8]0|16[5-6]0|20[6-8]0|30[5-9]0|40[5-9]0|50[5-9]0) ?(?:ti|super|m)?(?![\d%]))\b|\b(?:mi\d{2,3}x?|mx\d{3}|gtx ?titan ?x?|rx ?\d{4}(?: ?xtx?)?|(?:apple )?m[1-5] (?:pro|max|ultra)|apple m[1-5]|(?:nvidia )?jetson(?:[ -](?:orin|xavier|agx|nano|nx|thor|tx\d|super))*|(?:intel )?arc [ab]\d{3}|tpu(?: ?v?\d[a-z]?)?|dgx spark|gb10)\b|(?:昇腾|寒武纪|海光|摩尔线程|天数智芯|壁仞) ?[a-z]{0,4}\d{0,4}[a-z]?/g;
-/** A letter or two and a number, as cards are called; batches, rates and networks are not. */
-const LIKE_A_CARD = /(?<![a-z\d.-])(?!(?:bs|lr|ep|[brx])\d)[a-z]{1,2}-?\d{2,4}[a-z]?(?![a-z\d.-])/g;
-const NEXT_IN_LIST = /^ ?(?:[,/、]|(?:, ?)?(?:和|跟|与|或者?|还是|or|and|vs\.?|versus)) ?(?:the |an? )?$/;
-const CHOICE = /或|还是|or|vs|versus/;
 const SUFFIX = /^[\s-]?(?:super|ti|xtx?|ada)(?![a-z0-9])/;
 const MEMORY_AFTER =
-  /^s?(?:[\s-]*(?:sxm\d?|pcie|laptop|notebook|mobile|max-?q|笔记本|移动版|显卡|卡))?[\s\-(/:@]*(?:(?:is|has|with|是|有|带)\s*)?(?:显存)?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib|gigs?)(?![a-wyz0-9]|x(?!\d))(?!\s*(?:of )?(?:ram|内存|system|host))/;
+  /^s?(?:[\s-]*(?:sxm\d?|pcie|mig|laptop|notebook|mobile|max-?q|笔记本|移动版|显卡|卡))?[\s\-(/:@]*(?:(?:is|has|with|是|有|带)\s*)?(?:显存)?(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib|gigs?)(?![a-wyz0-9]|x(?!\d))(?!\s*(?:of )?(?:ram|内存|system|host))/;
 const MEMORY_BARE_AFTER = /^-(16|32|40|80)(?![\dx])/;
 const MEMORY_BEFORE = /(?<![\d.x])(\d{1,3}(?:\.\d{1,2})?) ?(?:g|gb|gib|gigs?) ?(?:显存|版本?)? ?的? ?$/;
 const OTHER_LINK = '(?:\\/|,? ?(?:和|跟|与|或者?|还是|对比|or|and|vs\\.?|versus)) ?(?:the |an? )?';
@@ -125,23 +119,10 @@ function named(reading: Reading, vocabulary: Vocabulary): readonly Named[] {
       };
     });
   erase(reading, known);
-  const unknown = take(reading, UNKNOWN_CARD, (found) => /[a-z]/.test(found.all) || isCardNumber(reading, found)).map(
-    ({ start, end, all }): Named => ({ start, end, name: all.trim(), laptop: false }),
-  );
-  const cards = [...known, ...unknown];
-  return [...cards, ...listed(reading, cards)].sort((a, b) => a.start - b.start);
-}
-
-/** "4090, V620 or A10": what is chosen among cards is a card too, though no table has it. */
-function listed(reading: Reading, cards: readonly Named[]): readonly Named[] {
-  if (cards.length === 0) return [];
-  const isNext = (link: string | null): boolean => link !== null && NEXT_IN_LIST.test(link);
-  return take(reading, LIKE_A_CARD, ({ start, end }) => {
-    const between = (from: number, to: number): string | null =>
-      from <= to && to - from <= 16 ? reading.text.slice(from, to) : null;
-    const links = cards.flatMap((card) => [between(card.end, start) ?? between(end, card.start)].filter(isNext));
-    return links.length > 1 || links.some((link) => CHOICE.test(link ?? ''));
-  }).map(({ start, end, all }): Named => ({ start, end, name: all, laptop: false }));
+  const unknown = unknownCards(reading, (found) => /[a-z]/.test(found.all) || isCardNumber(reading, found));
+  const cards = [...known, ...unknown.map((card) => ({ ...card, laptop: false }))];
+  const others = listedCards(reading, cards).map((card) => ({ ...card, laptop: false }));
+  return [...cards, ...others].sort((a, b) => a.start - b.start);
 }
 
 function isCardNumber(reading: Reading, { start, end }: Span): boolean {
@@ -271,11 +252,12 @@ export interface GpuReading {
 
 /** Every card, instance type, family and bare memory size of a message, in order. */
 export function readGpuMentions(reading: Reading, vocabulary: Vocabulary): GpuReading {
+  const slices = migSlices(reading).map((slice): GpuSpan => ({ ...slice, count: null }));
   const machines = instances(reading);
-  const cards = named(reading, vocabulary);
+  const cards = named(reading, vocabulary).filter(({ name }) => slices.length === 0 || !SLICED.test(name));
   const claimed = cards.filter((card) => isClaim(reading, card, machines));
   const described = cards.filter((card) => !claimed.includes(card)).flatMap((card) => describe(reading, card));
   const bare = [...memoryOnly(reading), ...countedMemory(reading), ...memoryEnough(reading)];
-  const mentions = [...machines, ...described, ...bare].sort((a, b) => a.start - b.start);
+  const mentions = [...slices, ...machines, ...described, ...bare].sort((a, b) => a.start - b.start);
   return { mentions, claimed };
 }

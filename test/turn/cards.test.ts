@@ -64,3 +64,19 @@ describe('a list of cards', () => {
     (text) => expect(slots(text).gpu).toEqual({ name: 'A10' }),
   );
 });
+
+describe('less than the card of that name has', () => {
+  test.each<[Locale, string, RegExp]>([
+    ['zh', 'segmenter vit-l 640 bs 2 amp，A100 40g 的 mig 3g.20gb', /放不下.*可用 19\.6 GiB/],
+    ['en', 'unet 512 batch 8 on an A100 MIG 20G', /A100 20GB: [\d.]+ GiB of 19\.6 GiB/],
+    ['en', 'unet 512 batch 8 on a V100 24G', /V100 24GB: [\d.]+ GiB of 22\.0 GiB/],
+  ])('%s: %s: the stated memory is judged', (locale, text, verdict) =>
+    expect(talk(locale, text).reply.split('\n')[0]).toMatch(verdict),
+  );
+
+  test('the memory of a version is that version', () =>
+    expect(talk('en', 'unet 512 batch 8 on a V100 32G').reply).toMatch(/^Yes, it fits on V100 32GB/));
+
+  test("another maker's card of no table has no CUDA either", () =>
+    expect(talk('en', 'unet 512 batch 8 on an MI250X 128G').reply).toContain('mi250x has no CUDA'));
+});
