@@ -120,10 +120,11 @@ describe('what makes a difference in practice', () => {
     expect(bytes({ model, frozenBackbone: true }).saved).toBeLessThan(0.5 * bytes({ model }).saved);
   });
 
-  test('a held output adds its logits to the backward peak', () => {
+  test('a held output adds its logits to the peaks of backward and step', () => {
     const model = "smp.Unet('resnet34', classes=19)";
     const logits = 4 * 19 * 512 * 512 * 4;
     const held = bytes({ model, outputHeld: true });
     expect(held.peakBackward - bytes({ model }).peakBackward).toBe(logits);
+    expect(held.peakStep - bytes({ model }).peakStep).toBe(logits);
   });
 });
