@@ -1,7 +1,7 @@
 import { AppError } from '../../errors.ts';
 import { activate, sigmoid } from '../tape/ops-activation.ts';
 import { conv2d } from '../tape/ops-conv.ts';
-import { add, multiply, scale, shift, unary } from '../tape/ops-core.ts';
+import { add, multiply, scale, shift, toHalf, unary } from '../tape/ops-core.ts';
 import { matmul } from '../tape/ops-linear.ts';
 import { binaryCrossEntropy } from '../tape/ops-loss.ts';
 import { derived } from '../tape/ops-masks.ts';
@@ -41,7 +41,9 @@ function positional(t: Tape, points: Tensor, matrix: Tensor): Tensor {
 
 function matmulPoints(t: Tape, points: Tensor, matrix: Tensor): Tensor {
   const [count = 1] = points.shape;
-  const product = matmul(t, reshape(t, points, [1, count, 2]), reshape(t, matrix, [1, 2, CHANNELS / 2]));
+  // Cast before it is seen as a batch of one: autocast keeps the cast of a parameter, not of a view.
+  const factor = reshape(t, toHalf(t, matrix), [1, 2, CHANNELS / 2]);
+  const product = matmul(t, reshape(t, points, [1, count, 2]), factor);
   return reshape(t, product, [count, CHANNELS / 2]);
 }
 
