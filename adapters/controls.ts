@@ -1,5 +1,5 @@
 import type { Choice, Reply } from '../src/reply/reply.ts';
-import type { SurfaceTexts } from './adapter.ts';
+import type { RecentEstimate, SurfaceTexts } from './adapter.ts';
 import { clip } from './text.ts';
 
 /** Names of what can be pressed; choices are `choice:0`, `choice:1`, … and `choice:menu`. */
@@ -79,6 +79,12 @@ export function choiceButtons(choices: readonly Choice[], limits: ButtonLimits):
   }));
   return { buttons, others: sayable.slice(buttonsShown) };
 }
+
+/** Asks for an estimate again; undefined where that is more than a press can say. */
+export const againButton = ({ say, estimateCode }: RecentEstimate, limits: ButtonLimits): Button | undefined =>
+  say === '' || say.length > limits.buttonValue
+    ? undefined
+    : { name: controlNames.again, label: estimateCode, value: say };
 
 /** What can be pressed under a reply: the first choices, a menu of the others, details, sharing, feedback. */
 export function controlsOf(reply: Reply, { texts, limits, hasDetails, isPrivate }: ControlOptions): Controls {

@@ -1,6 +1,6 @@
 import type { types } from '@slack/bolt';
 import type { RecentEstimate } from '../adapter.ts';
-import { controlNames } from '../controls.ts';
+import { againButton, controlNames } from '../controls.ts';
 import type { FormField } from '../form.ts';
 import type { Details, Form, Home } from '../stage.ts';
 import { clip } from '../text.ts';
@@ -41,12 +41,10 @@ export const detailsView = ({ texts, parts: blocks }: Details) => ({
 /** What it does, one button, and this person's recent estimates. */
 export function homeView({ texts, recent }: Home): types.HomeView {
   const open = buttonOf({ name: controlNames.openForm, label: texts.newEstimate, isPrimary: true });
-  const again = ({ verdict, say, estimateCode }: RecentEstimate): types.SectionBlock => {
-    const fits = say !== '' && say.length <= slackLimits.buttonValue;
-    const accessory = fits
-      ? { accessory: buttonOf({ name: controlNames.again, label: estimateCode, value: say }) }
-      : {};
-    return { type: 'section', text: plain(clip(verdict || estimateCode, slackLimits.sectionText)), ...accessory };
+  const again = (one: RecentEstimate): types.SectionBlock => {
+    const button = againButton(one, slackLimits);
+    const text = plain(clip(one.verdict || one.estimateCode, slackLimits.sectionText));
+    return { type: 'section', text, ...(button && { accessory: buttonOf(button) }) };
   };
   const known = recent.length === 0 ? [paragraph(texts.homeEmpty)] : recent.map(again);
   const actions: types.ActionsBlock = { type: 'actions', elements: [open] };
