@@ -47,6 +47,10 @@ function cutAt(text: string, { index, 0: link }: RegExpExecArray, announced: boo
   return { first: text.slice(0, index), second: text.slice(index + link.length), announced };
 }
 
+/** Size and batch are said: where no words announce a second run, both parts must have them. */
+export const isWholeRun = ({ imageHeight, batchSize }: Slots): boolean =>
+  imageHeight !== undefined && batchSize !== undefined;
+
 const OF_NETWORKS = ['model', 'backbone', 'implementation', 'modelText', 'outputStride', 'baseChannels'] as const;
 const NETWORK = ['model', 'backbone', 'modelText'] as const;
 const SIDES = ['imageHeight', 'imageWidth'] as const;
@@ -64,9 +68,7 @@ export function lastOfTwo(
   const network = one.model !== undefined && two.model !== undefined && NETWORK.some((name) => one[name] !== two[name]);
   const size = SIDES.some((side) => differs(one[side], two[side]));
   const batch = differs(one.batchSize, two.batchSize);
-  const complete = [one, two].every(
-    ({ imageHeight, batchSize }) => imageHeight !== undefined && batchSize !== undefined,
-  );
+  const complete = isWholeRun(one) && isWholeRun(two);
   if (!(size || batch) || !(announced || complete) || (network && !complete)) return null;
   const shared = network ? Object.fromEntries(Object.entries(one).filter(([name]) => !isOfNetwork(name))) : one;
   const named = (slots: Slots): string => runText(slots, { network, size: size || network, batch: batch || network });

@@ -9,7 +9,7 @@ import { localeOf } from './locale.ts';
 import { type Normalized, normalize } from './normalize.ts';
 import { type Parts, readParts } from './parts.ts';
 import { startReading } from './reading.ts';
-import { cutsBetweenRuns, lastOfTwo } from './second-run.ts';
+import { cutsBetweenRuns, isWholeRun, lastOfTwo } from './second-run.ts';
 import { askedHours, rentedHours } from './slots/schedule.ts';
 import type { BeliefId, Slots, Understanding, UnderstandingContext } from './understanding.ts';
 import { type Vocabulary, vocabularyOf } from './vocabulary.ts';
@@ -130,6 +130,7 @@ function secondRun(normal: Normalized, { whole, context }: ReadWhole, catalog: C
   if (whole.artifact !== null || whole.recipe !== null || whole.intents.includes('compare')) return {};
   for (const { first, second, announced } of cutsBetweenRuns(normal)) {
     const one = readMessage(normalize(first), context, catalog);
+    if (!announced && !isWholeRun(one.slots)) continue;
     const held = { ...context.held, ...one.slots };
     const two = readMessage(normalize(second), { ...context, held, asked: null }, catalog);
     const last = lastOfTwo(one, two, announced);
