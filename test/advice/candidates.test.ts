@@ -67,6 +67,7 @@ describe('priced types', () => {
 
   test('at one price the one that keeps the rule, then the smaller', () => {
     expect(best(offer(lean, 1), offer(keeper, 1), offer(['huge', 64, 240], 1))).toBe('keeper');
+    expect(best(offer(['huge', 64, 240], 1), offer(keeper, 1))).toBe('keeper');
     expect(best(offer(['larger', 6, 20], 1), offer(lean, 1))).toBe('lean');
   });
 
