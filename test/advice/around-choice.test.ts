@@ -170,6 +170,19 @@ describe('the host beside the choice', () => {
   });
 });
 
+test('data of an unknown size on disk is read at no known rate', () => {
+  const dataset = catalog.datasets.find(({ diskGB, trainImages }) => diskGB === null && trainImages !== null)?.id ?? '';
+  expect(dataset).not.toBe('');
+  expect(ask({ workload: small, run: { dataset } }).host?.readMBps).toBeNull();
+});
+
+test('the reason of the choice follows the budget', () => {
+  const reason = (amount: number) =>
+    ask({ workload: small, budget: { amount, currency: 'CNY', period: 'hour' } }).recommended?.reason;
+  expect([reason(1), reason(1000)]).toEqual(['nothing-within-budget', 'cheapest-per-image']);
+  expect(ask({ workload: small }).recommended?.reason).toBe('no-budget-given');
+});
+
 test('the question is told with the answer', () => {
   const budget = { amount: 12, currency: 'CNY', period: 'hour' } as const;
   const question = { budget, region: 'cn-shanghai', chargeType: 'Spot', deadlineHours: 5 } as const;
