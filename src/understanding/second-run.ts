@@ -31,6 +31,8 @@ const EACH = /各(?=要|需|是|占|吃|用|自|多)|分别|respectively|(?:for|
 const SENTENCE = 240;
 /** A run has two figures, its size and its batch; one that begins the message may have them behind. */
 const FIGURES = /\d\D+\d/;
+/** A side in digits, or a name that stands for one ("1k", "hd"). */
+const SIDE = /\d{2}x|x ?\d{2}|\d{3}|\dk|hd|[一二三四五六七八九十百千]/i;
 
 /** Places where a second run may begin; whether both parts describe one is seen when they are read. */
 export function cutsBetweenRuns({ text, cased }: Normalized): readonly TwoTexts[] {
@@ -39,9 +41,11 @@ export function cutsBetweenRuns({ text, cased }: Normalized): readonly TwoTexts[
   const announced = matchesOf(ANNOUNCED, text).map((link) => cutAt(cased, link, true));
   const joined = matchesOf(JOINED, text).map((link) => cutAt(cased, link, each));
   return [...announced, ...joined].filter(
-    ({ first, second, announced: one }) => one || (FIGURES.test(first) && FIGURES.test(second)),
+    ({ first, second, announced: one }) => one || (mayBeRun(first) && mayBeRun(second)),
   );
 }
+
+const mayBeRun = (text: string): boolean => FIGURES.test(text) && SIDE.test(text);
 
 function cutAt(text: string, { index, 0: link }: RegExpExecArray, announced: boolean): TwoTexts {
   return { first: text.slice(0, index), second: text.slice(index + link.length), announced };

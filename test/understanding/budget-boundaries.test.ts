@@ -84,6 +84,8 @@ test.each([
   ['租 2 天，总共 480 元', cny(10, 'hour')],
   ['rent for 10 hours, budget $25 total', usd(2.5, 'hour')],
   ['只租10小时，预算 20 元/小时', cny(20, 'hour')],
+  ['预算 700 跑一周', cny(4.17, 'hour')],
+  ['训一周 预算 700', cny(4.17, 'hour')],
   ['跑 10 小时，预算 300 块', cny(300)],
 ])('a sum for rented hours is held as an hour’s: %s', (text, want) => expect(read(text)).toEqual(want));
 
@@ -116,8 +118,6 @@ describe('a sum for a week', () => {
     ['weekly budget 70 usd', usd(300, 'month')],
     ['unet 512 batch 8, 700 per week', cny(3000, 'month')],
     ['700 a week', cny(3000, 'month')],
-    ['预算 700 跑一周', cny(700)],
-    ['训一周 预算 700', cny(700)],
     ['预算 700，一周跑完', cny(700)],
   ])('is held as a month’s: %s', (text, want) => expect(read(text)).toEqual(want));
 });
