@@ -115,12 +115,12 @@ function spelledRuns(name: string): readonly string[] {
 function nearestWords(typed: string, dictionary: Dictionary): readonly string[] {
   const limit = typed.length <= SHORT ? 1 : 2;
   const own = lettersOf(typed);
+  const ending = ENDING.exec(typed)?.[0];
   const near: { word: string; distance: number; likeness: number }[] = [];
   for (let length = typed.length - limit; length <= typed.length + limit; length += 1) {
     for (const letters of dictionary.byLength.get(length) ?? []) {
       const distance = editsWithin(limit, own, letters);
       const { word } = letters;
-      const ending = ENDING.exec(typed)?.[0];
       if (ending !== undefined && !word.endsWith(ending) && ENDING.test(word)) continue;
       // four letters are forgiven only a swap: too many words lie one letter apart
       if (distance === null || (typed.length === 4 && own.bag !== letters.bag)) continue;

@@ -48,7 +48,7 @@ export function isVendorRegion(region: string): boolean {
 }
 
 const REGION_ID = /(?<![a-z\d-])((?:cn|us|eu|ap|me|na)-[a-z]{3,12}(?:-(?:\d|lr|finance-1|gov-1))?)(?![a-z\d])/g;
-const CITY = new RegExp(REGIONS.map(([names]) => `(?<![a-z])(${names})(?![a-z])`).join('|'), 'g');
+const CITY = new RegExp(`(?<![a-z])(?:${REGIONS.map(([names]) => `(${names})`).join('|')})(?![a-z])`, 'g');
 
 function readRegion(reading: Reading): string | null {
   const ids = take(reading, REGION_ID, ({ all }) => /^cn-|-\d$/.test(all));

@@ -165,6 +165,8 @@ const UNIT_HOURS: readonly (readonly [hours: number, unit: RegExp])[] = [
   [8640, /年|year/],
 ];
 const UNIT = '(小时|钟头|天|周|星期|月|年|hours?|hrs?|days?|weeks?|months?|years?)';
+/** A look that spares the search: every form has a number with its unit. */
+const NEEDS_TIME = /\d ?个?(?:[小钟天周星月年]|[hdwmy][a-z])/;
 /** "只租 10 小时", "10 小时多少钱", "have it for 3 days": how long the machine is wanted. */
 const RENTED = new RegExp(
   `(?:租用?|(?<!每天?|[一1每]个?(?:天|周|星期|月|年)[^,;\\d]{0,4})(?:要|想|会|得|一共|总共|需要|打算)用|包(?=[\\d ])) ?(?:个|它|一台)? ?(\\d{1,4}) ?个?${UNIT}|(?:训练?|跑)(?:上|个)? ?(\\d{1,3}) ?个?(周|星期|月)(?![内就前])|(?<![\\d.])(\\d{1,4}) ?个?${UNIT}(?:的|下来|大概|一共|总共|共|要|得){0,2}(?:多少钱|什么价|费用|花多少)|(?:train|run)(?:n?ing)?[^,.;?\\n\\d]{0,24}? for (\\d{1,3}) (weeks?|months?)(?![a-z])|(?:rent(?:ing)?|have|hire|keep|need|use|want|cost|price|pay|much)[^,.;?\\n]{0,24}? for (\\d{1,4}) ${UNIT}(?![a-z])`,
@@ -172,6 +174,7 @@ const RENTED = new RegExp(
 
 /** Hours for which a machine is wanted; null where none are said. */
 export function rentedHours(text: string): number | null {
+  if (!NEEDS_TIME.test(text)) return null;
   const groups =
     RENTED.exec(text)
       ?.slice(1)
